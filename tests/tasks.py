@@ -11,6 +11,7 @@ from kernode.compute.place import Place
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import random_split
+from kernode.metrics.ranking import retrieval_by_blocks
 from kernode.models.changes import Changes
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
@@ -117,3 +118,8 @@ class SGD(Optimiser):
     """Gradient descent with momentum: the example of docs/architecture.md."""
 
     steps: ClassVar = SGDSteps
+
+
+def retrieval(similarity, labels, k=10):
+    """Return mAP and precision at k of whole similarity matrices: r × m × m → r each."""
+    return retrieval_by_blocks(lambda rows: similarity[:, rows], len(similarity), labels, k)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -21,16 +20,11 @@ from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.models.changes import PARTS, Changes, part_of
 from kernode.models.model import Model
-from kernode.progress import heard_by
 from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-_KINDS: dict[str, type[Config]] = {
-    "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
-}  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
-_OF_VARIANTS = {"objective", "kernel_loss", "layers", "normalized"}  # settings that are fields of no part
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
@@ -148,17 +142,11 @@ class KernelEstimator(BaseEstimator):
         super().set_params(**params)  # a part that is given together with its settings is set first
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             part, *names = path.split("__")
-            kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS.get(part, ()))]
-            known = {field.name for kind in kinds for field in dataclasses.fields(kind)} | _OF_VARIANTS
-            if part not in PARTS or not (names[0] in known or isinstance(getattr(self, part), Config)):
-                who = type(self).__name__
+            if part not in PARTS:
                 raise InputError(
-                    f"{path!r} is not a parameter of {who}.",
-                    "unknown",
-                    what="parameter",
-                    setting=path,
-                    name=path,
-                )
+                    f"{path!r} is not a parameter of {type(self).__name__}.",
+                    "unknown", what="parameter", setting=path, name=path,
+                )  # fmt: skip
             settings: Any = value
             for name in reversed(names):
                 settings = {name: settings}
@@ -212,12 +200,6 @@ class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def heard_by_verbose(run: Run) -> AbstractContextManager[None]:
-    """Have a run's Verbose callback, if there is one, print how far preparations are."""
-    verbose = next((one for one in run.callbacks if isinstance(one, Verbose)), None)
-    return nullcontext() if verbose is None else heard_by(verbose.preparing)
 
 
 def settings_of(model: Any, device: str) -> dict[str, Any]:

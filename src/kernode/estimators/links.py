@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.errors import InputError, bad_setting
-from kernode.estimators.base import KernelEstimator, VectorsMixin, heard_by_verbose, settings_of
+from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
 from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
 from kernode.io.edge_split import EdgeSplit
@@ -146,8 +146,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         else:
             task = self._pairs_task(X, y, graph)
         methods = self.methods(dataset)
-        with heard_by_verbose(task.run):
-            on = fit_candidates(task, methods)
+        on = fit_candidates(task, methods)
         advise_more_epochs(on.model, "auc")
         return self._take(on, task.split, task.whole)
 
@@ -256,8 +255,7 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
             graph.find(as_nodes(X))
         methods = self.methods()
         task = LinkTask.of_all_edges(graph, self._run())
-        with heard_by_verbose(task.run):
-            on = fit_candidates(task, methods)
+        on = fit_candidates(task, methods)
         return self._take(on, task.split, graph)
 
     def methods(self, dataset: str = "") -> Candidates:

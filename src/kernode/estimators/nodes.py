@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.errors import InputError
-from kernode.estimators.base import KernelEstimator, VectorsMixin, heard_by_verbose, settings_of
+from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_nodes, require_aligned
@@ -87,11 +87,10 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
             methods, splits, name = self.methods(graph, tuned=False), None, ""
             task = self._task(X, y, graph, validation, sample_weight, run)
         warn_of_single_nodes(task)
-        with heard_by_verbose(run):
-            if name == ALL_LABELLED or (X is not None and validation is None):
-                on = fit_in_folds(task, methods).with_metadata(split=name)
-            else:
-                on = fit_candidates(task, methods, split=name)
+        if name == ALL_LABELLED or (X is not None and validation is None):
+            on = fit_in_folds(task, methods).with_metadata(split=name)
+        else:
+            on = fit_candidates(task, methods, split=name)
         advise_more_epochs(on.model, on.model.training.select_by)
         if splits is not None:
             tested = [one.test for one in splits]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.metrics.ranking import retrieval
 from kernode.models.changes import Changes
 from kernode.tasks.classes.labels import in_folds, labelled, warn_of_single_nodes
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
@@ -28,6 +27,7 @@ from tasks import (
     fit,
     labelled_nodes,
     node_task,
+    retrieval,
     split_of,
     trained,
 )
