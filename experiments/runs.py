@@ -18,7 +18,7 @@ from kernode.graph import Graph
 from kernode.io import Split
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
@@ -113,7 +113,7 @@ def train_variant(
 ) -> NodeRun:
     """Train a variant as `kernode fit` does, also a choice among several, and score its test nodes."""
     precision = 64 if place.dtype == torch.float64 else 32
-    parameters = Changes.of(**changes, precision=precision).parameters()
+    parameters = by_part(**changes, precision=precision)
     device = str(place.device)
     model = NodeKernelClassifier(
         variant, **parameters, replicas=len(seeds), random_state=seeds[0], device=device

@@ -12,7 +12,7 @@ from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import random_split
 from kernode.metrics.ranking import retrieval_by_blocks
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.tasks.links.task import LinkTask
@@ -93,7 +93,7 @@ class CutAt(Callback):
 
 def fit_split(graph, variant="k3", seeds=(0, 1), split=None, place=DOUBLE, **changes):
     """An estimator fitted on splits of a graph's own classes, as `kernode fit` fits it."""
-    parts = Changes.of(**changes, precision=64 if place is DOUBLE else 32).parameters()
+    parts = by_part(**changes, precision=64 if place is DOUBLE else 32)
     model = NodeKernelClassifier(variant, **parts, replicas=len(seeds), random_state=seeds[0], device="cpu")
     return model.fit(graph=graph, split=split)
 

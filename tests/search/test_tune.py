@@ -13,7 +13,7 @@ from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.cli.settings_file import read_settings, write_settings
 from kernode.io import load_graph, split_nodes, write_npz
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part
 from kernode.search import tune
 from kernode.search.space import Problem, search_space
 from kernode.search.tune import search
@@ -35,7 +35,7 @@ def problem(graph=GRAPH, variant="k3", metric="accuracy", **options):
 
 def fitted(estimator, variant, settings, seed=0, replicas=1):
     """An estimator with the settings of a trial."""
-    parameters = Changes.of(**settings).parameters()
+    parameters = by_part(**settings)
     return estimator(variant, random_state=seed, replicas=replicas, **parameters)
 
 

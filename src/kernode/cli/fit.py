@@ -67,9 +67,9 @@ def fit(
     check_out(predictions, WRITERS)
 
     from kernode.estimators.classifier import NodeKernelClassifier
-    from kernode.models.changes import Changes
+    from kernode.models.changes import by_part
 
-    parameters = Changes.of(**changes, precision=run.precision).parameters()
+    parameters = by_part(**changes, precision=run.precision)
     model = NodeKernelClassifier(variant, **parameters, random_state=run.seed, device=run.device)
     if dry_run:
         from kernode.cli.dry_run import dry_run as estimate

@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
-from kernode.config import Config, changed
+from kernode.config import Config
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
 from kernode.kernels import BaseKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
-from kernode.models.changes import PARTS, Changes, part_of
+from kernode.models.changes import PARTS, by_part, combined, part_of
 from kernode.models.model import Model
 from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
@@ -114,14 +114,8 @@ class KernelEstimator(BaseEstimator):
 
     def _change(self, part: str, settings: Mapping[str, Any]) -> None:
         """Change settings of a part: of the one that is given, or of the variant's."""
-        given = getattr(self, part)
-        if given is None or isinstance(given, str):
-            settings = {**({} if given is None else {"objective": given}), **settings}
-            setattr(self, part, settings)
-        elif isinstance(given, Mapping):
-            setattr(self, part, {**given, **settings})
-        else:
-            setattr(self, part, changed(given, settings))
+        given = {} if (own := getattr(self, part)) is None else {part: own}
+        setattr(self, part, combined(given, {part: settings})[part])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; ``deep``: also the settings of parts, as ``kernel__gamma``."""
@@ -155,10 +149,9 @@ class KernelEstimator(BaseEstimator):
         return self
 
     @property
-    def _changes(self) -> Changes:
+    def _changes(self) -> dict[str, Any]:
         """What the parameters change in the variant."""
-        own = Changes.of(**{name: getattr(self, name) for name in PARTS})
-        return own | Changes.of(**{name: getattr(self, name) for name in _SHORTCUTS})
+        return by_part(**{name: getattr(self, name) for name in (*PARTS, *_SHORTCUTS)})
 
     def _run(self) -> Run:
         """How a fit is run."""

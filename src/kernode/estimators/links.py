@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -262,8 +263,9 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
         """The method of the parameters, trained to its last epoch: no edge is left to choose by."""
         self._require_scoring()
         changes, variant = self._changes, "embedding" if self.variant == "auto" else self.variant
-        for name in ("selection", "patience", "stopping"):
-            if changes.of_part("training").get(name) not in (None, "last"):
+        training = changes.get("training", {})
+        for name in ("selection", "patience", "stopping") if isinstance(training, Mapping) else ():
+            if training.get(name) not in (None, "last"):
                 raise InputError(
                     f"{name} has no effect where all edges train: none is left to choose an epoch by.",
                     "no-effect", setting=name,

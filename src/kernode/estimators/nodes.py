@@ -19,7 +19,7 @@ from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend
 from kernode.io.tables.target import with_target
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part, combined
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.tasks.classes.folds import fit_all_labels, fit_in_folds
 from kernode.tasks.classes.labels import (
@@ -103,7 +103,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
 
         On some graphs variants have settings of their own; ``tuned``: also those that a search found there.
         """
-        changes = self._changes | Changes.of(select_by=self.scoring)
+        changes = combined(self._changes, by_part(select_by=self.scoring))
         key = "" if graph is None else settings_key(graph)
         return candidates(self.variant, key, changes, tuned=tuned)
 

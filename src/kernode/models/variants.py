@@ -10,11 +10,12 @@ from typing import Any
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.registry import identify
-from kernode.models.changes import UNCHANGED, Changes
+from kernode.models.changes import Changes, by_part, changed_training, combined, flat, replaces_map
 from kernode.training.settings import Training, require_effect
 
-Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as :class:`Changes` takes them
+Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `by_part` takes them
 Found = Mapping[str, tuple[str, Mapping[str, Any]]]  # by data set: a variant, and what is changed in it
+_NONE: Changes = {}
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,13 @@ class Variant:
     ) -> tuple[Any, Training]:
         """The method and training settings on a data set, with changes; one without effect is refused."""
         method, training = self.method, self.training
-        if "map" not in changes.parts:  # settings for a data set are of the variant's own map
+        if not replaces_map(changes):  # settings for a data set are of the variant's own map
             found = self.tuned_on.get(dataset) if tuned else None
-            own = Changes.of(**(found or self.settings_on.get(dataset, {})))
-            method, training = method.changed(own), own.training(training)
-        method, training = method.changed(changes), changes.training(training)
+            own = by_part(**(found or self.settings_on.get(dataset, {})))
+            method, training = method.changed(own), changed_training(training, own.get("training", {}))
+        method, training = method.changed(changes), changed_training(training, changes.get("training", {}))
         ignored = method.ignored_settings | training.ignored_settings
-        require_effect(changes.flat, ignored, f"{name.lower()} ({method.title})")
+        require_effect(flat(changes), ignored, f"{name.lower()} ({method.title})")
         return method, training
 
 
@@ -74,7 +75,7 @@ class Catalogue:
         return self.variants[key]
 
     def configure(
-        self, name: str, dataset: str = "", changes: Changes = UNCHANGED, tuned: bool = True, **settings: Any
+        self, name: str, dataset: str = "", changes: Changes = _NONE, tuned: bool = True, **settings: Any
     ) -> tuple[Any, Training]:
         """Return a variant's method and training settings on a data set, with changes.
 
@@ -82,25 +83,25 @@ class Catalogue:
         nodes are tested than FastGCN's: the search may have seen them. ``settings``: more changes, by name;
         one that has no effect is refused.
         """
-        return self[name].configure(name, dataset, changes | Changes.of(**settings), tuned=tuned)
+        return self[name].configure(name, dataset, combined(changes, by_part(**settings)), tuned=tuned)
 
     def candidates(
-        self, name: str, dataset: str = "", changes: Changes = UNCHANGED, tuned: bool = True, **settings: Any
+        self, name: str, dataset: str = "", changes: Changes = _NONE, tuned: bool = True, **settings: Any
     ) -> dict[str, tuple[Any, Training]]:
         """Return the methods that a name stands for: a variant, or the candidates that have all the changes.
 
         Where a search has found settings for the data set a choice is what it found, with a map that is
         given one candidate with that map, and where validation chooses nothing its first candidate.
         """
-        choice, changes = self.choices.get(str(name).lower()), changes | Changes.of(**settings)
+        choice, changes = self.choices.get(str(name).lower()), combined(changes, by_part(**settings))
         if choice is None:
             return {str(name).lower(): self.configure(name, dataset, changes, tuned=tuned)}
-        if "map" in changes.parts:
+        if replaces_map(changes):
             return {choice.with_map: self.configure(choice.with_map, dataset, changes, tuned=tuned)}
         if tuned and dataset in choice.found:
             found, own = choice.found[dataset]
             with suppress(InputError):  # it has no such setting: then there is a choice again
-                return {found: self.configure(found, dataset, Changes.of(**own) | changes)}
+                return {found: self.configure(found, dataset, combined(by_part(**own), changes))}
         possible, refused = {}, []
         for one in choice.candidates:
             try:

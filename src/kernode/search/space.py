@@ -111,7 +111,7 @@ def _own_value(method: Method | LinkMethod, training: Training, name: str) -> An
         return next(iter(getattr(method.map.unwrapped, "hidden", ())), 0)
     if name == "normalized":
         return isinstance(method.kernel, Normalized)
-    part: Any = {"training": training, "method": method}.get(part_of(name)) or getattr(method, part_of(name))
+    part: Any = training if part_of(name) == "training" else method
     while name not in vars(part):  # a setting of a part within, such as the margin of a joint loss
         part = next(inner for inner in vars(part).values() if has_setting(inner, name))
     return getattr(part, name)

@@ -15,18 +15,16 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, take
 from kernode.config import Config, changed, require_part
-from kernode.errors import InputError, bad_setting
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.losses import Joint, KernelLoss, Loss, Softmax
-from kernode.losses.kernel_loss import kernel_losses
+from kernode.losses import Joint, Loss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
 from kernode.maps.base import StagedMap
-from kernode.maps.module import require_map
 from kernode.metrics.accuracy import accuracy
-from kernode.models.changes import Changes
-from kernode.models.method import KernelMethod, changed_map, unknown_setting
+from kernode.models.changes import Changes, changed_kernel, changed_loss, changed_map, flat
+from kernode.models.method import KernelMethod
 from kernode.progress import tell
 from kernode.tasks.classes.centroids import centroid_scores, reference_scores
 from kernode.training.loop import Trained
@@ -63,10 +61,7 @@ class NodeMethod(Config):
 
     def changed(self, changes: Changes) -> NodeMethod:
         """The method with other settings."""
-        given: dict[str, Any] = {}
-        for name in ("map", "kernel", "loss", "method"):
-            given |= ({name: changes.parts[name]} if name in changes.parts else {}) | changes.of_part(name)
-        found: NodeMethod = changed(self, given)
+        found: NodeMethod = changed(self, flat({k: v for k, v in changes.items() if k != "training"}))
         return found
 
     def chosen(self, model: NodeModel, graph: Graph) -> NodeMethod:
@@ -170,16 +165,12 @@ class Method(KernelMethod, NodeMethod):
 
     def changed(self, changes: Changes) -> Method:
         """The method with other parts, or other settings of its parts."""
-        own_map, feature_map = "map" not in changes.parts, changes.parts.get("map", self.map)
-        require_map(feature_map, "kernode.maps.HopMLP()")
-        loss = changed_loss(self.loss, changes.parts.get("loss"), changes.of_part("loss"))
-        if own_map and self.classifier == "centroid" and loss.objective != "kernel":  # softmax: one per class
+        feature_map, change = self.map, changes.get("map", {})
+        loss = changed_loss(self.loss, changes.get("loss", {}))
+        if self.classifier == "centroid" and loss.objective != "kernel":  # softmax: one output per class
             feature_map = feature_map.with_open_width()
-        if unknown := list(changes.of_part("method")):
-            raise unknown_setting(unknown[0], feature_map)
-        return replace(
-            self, map=changed_map(feature_map, changes), kernel=changes.kernel(self.kernel), loss=loss
-        )
+        kernel = changed_kernel(self.kernel, changes.get("kernel", {}))
+        return replace(self, map=changed_map(feature_map, change), kernel=kernel, loss=loss)
 
     @property
     def learns(self) -> bool:
@@ -203,64 +194,6 @@ class Method(KernelMethod, NodeMethod):
         if model.n_features is None or (self.classifier == "centroid" and model.references is None):
             return "this model's file is of before models went to other graphs: train again."
         return None
-
-
-def changed_loss(loss: Loss, given: Any, settings: dict[str, Any]) -> Loss:
-    """A loss with other parts or settings: ``given`` is a loss, or the name of one or of an objective.
-
-    >>> from kernode.losses import Hinge
-    >>> changed_loss(Joint(Hinge(margin=0.5)), "kernel", {})
-    Hinge(triplets=10000, margin=0.5)
-    >>> changed_loss(Joint(), None, {"margin": 0.5, "kernel_weight": 1.0}).kernel
-    Hinge(triplets=10000, margin=0.5)
-    """
-    settings = dict(settings)
-    for one in (given, settings.pop("objective", None)):
-        loss = loss if one is None else _other_loss(loss, one)
-    if (kernel := settings.pop("kernel_loss", None)) is not None:
-        loss = _with_kernel_loss(loss, kernel)
-    found: Loss = changed(loss, settings)
-    return found
-
-
-def _other_loss(loss: Loss, given: Any) -> Loss:
-    """Another loss, by name or as an object: of parts that stay, the settings stay."""
-    if isinstance(given, Loss):
-        return given
-    joint = loss if isinstance(loss, Joint) else Joint()
-    kernel = loss if isinstance(loss, KernelLoss) else joint.kernel
-    softmax = loss if isinstance(loss, Softmax) else joint.softmax
-    losses: dict[str, Loss] = {"kernel": kernel, "softmax": softmax}
-    losses |= {"joint": replace(joint, kernel=kernel, softmax=softmax), loss.objective: loss}
-    if isinstance(given, str) and given in losses:
-        return losses[given]
-    if isinstance(given, str) and given.lower() in kernel_losses():
-        return _with_kernel_loss(loss, given)
-    if isinstance(given, type):
-        require_part("loss", given, Loss, "kernode.losses.Hinge()")
-    known = ", ".join((*losses, *sorted(kernel_losses())))
-    raise bad_setting("loss", f"a loss such as kernode.losses.Hinge(), or one of {known}", given)
-
-
-def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
-    """A loss with another kernel loss, by name or as an object."""
-    if isinstance(loss, Joint):
-        kernel: Any = _with_kernel_loss(loss.kernel, given)
-        return replace(loss, kernel=kernel)
-    if not isinstance(loss, KernelLoss):
-        raise InputError(
-            f"{type(loss).__name__} has no kernel loss to replace: use the joint loss.",
-            "no-effect", setting="kernel_loss",
-        )  # fmt: skip
-    if isinstance(given, KernelLoss):
-        return given
-    if isinstance(given, type):
-        require_part("kernel_loss", given, KernelLoss, "kernode.losses.Hinge()")
-    by_name = kernel_losses()
-    if not isinstance(given, str) or given.lower() not in by_name:
-        raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
-    kind = by_name[given.lower()]
-    return loss if type(loss) is kind else kind(triplets=loss.triplets)
 
 
 def validation_accuracies(

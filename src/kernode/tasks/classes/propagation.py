@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import product
@@ -205,9 +205,13 @@ class CorrectAndSmooth(Propagation):
 
     def changed(self, changes: Changes) -> CorrectAndSmooth:
         """The same with other settings of its own, or of the base."""
-        method = changed(self, changes.of_part("method"))
-        others = {name: one for name, one in changes.settings.items() if name != "method"}
-        return replace(method, base=method.base.changed(Changes(changes.parts, others)))
+        loss = changes.get("loss", {})
+        if not isinstance(loss, Mapping):
+            return replace(self, base=self.base.changed(changes))
+        names = {one.name for one in fields(self)}
+        method = changed(self, {name: value for name, value in loss.items() if name in names})
+        others = {name: value for name, value in loss.items() if name not in names}
+        return replace(method, base=method.base.changed({**changes, "loss": others}))
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Train the base, then try every pair of shares; keep for each replica the best on validation."""
