@@ -161,7 +161,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         pairs, graph, run = as_pairs(X), require_graph(graph), self._run()
         require_one_reading(graph, pairs, linked)
         split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
-        return LinkTask(split.graph, split, run, others, beside=graph)
+        return LinkTask(split.graph, split, run, others, known_graph=graph)
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         self.classes_ = np.array([0, 1])

@@ -151,7 +151,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         model: NodeModel,
         device: str,
         on: NodeModelOnGraph | None = None,
-        given: LabelledNodes | None = None,
+        labelled_nodes: LabelledNodes | None = None,
         splits: list[Split] | None = None,
     ) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
@@ -159,7 +159,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         self.classes_ = np.array(model.classes)
         self.n_features_in_ = 1  # X is one column: the node
         none = np.empty((1, 0), np.int64)
-        self._given = given or LabelledNodes(model.train, model.train_labels, none, none)
+        self._labelled = labelled_nodes or LabelledNodes(model.train, model.train_labels, none, none)
         self._splits = splits
         self._device, self._on_own_graph = device, on
         self._on_other_graph: NodeModelOnGraph | None = None  # the last that was asked about

@@ -16,7 +16,7 @@ from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
 from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, feature_names
-from kernode.explain.parts import Words
+from kernode.explain.parts import Contributions
 from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
@@ -193,7 +193,7 @@ def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
         own = on.graph.adjacency[[node]].indices.tolist()
         return sorted(own, key=lambda one: -adds.get(one, 0.0))
     at = np.searchsorted(lead.row.nodes, [node])
-    words = Words.of(lead.outputs, lead.row, at, lead.towards).of_nodes(1)[0].mean(axis=0)
+    words = Contributions.of(lead.outputs, lead.row, at, lead.towards).of_nodes(1)[0].mean(axis=0)
     row: Any = on.graph.features[[node]]
     row = row.toarray() if sparse.issparse(row) else row
     return sorted(np.flatnonzero(row[0]).tolist(), key=lambda one: -words[one])

@@ -180,13 +180,13 @@ def by_node(weights: np.ndarray | None, nodes: np.ndarray, n: int) -> np.ndarray
     return total / np.maximum(listed, 1)
 
 
-def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
+def in_folds(known: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
     """The same nodes for a choice without validation nodes: each replica has a fold of its own held out.
 
     There are as many replicas as folds, or as many as are asked for, which then take the folds in turn.
     Classes are dealt out evenly, and no fold holds the last node of a class.
     """
-    y = given.train_labels[0]
+    y = known.train_labels[0]
     random = np.random.Generator(np.random.PCG64(seed))
     order = random.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
@@ -196,7 +196,7 @@ def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None =
     held_out = np.stack([order[fold::count][:size] for fold in range(count)])
     held_out = held_out[np.arange(count if replicas is None else replicas) % count]
     training = np.stack([np.setdiff1d(np.arange(len(y)), fold) for fold in held_out])
-    nodes = given.train[0]
+    nodes = known.train[0]
     return LabelledNodes(nodes[training], y[training], nodes[held_out], y[held_out])
 
 

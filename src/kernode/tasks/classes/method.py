@@ -158,7 +158,7 @@ class Method(KernelMethod, NodeMethod):
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the class scores, before any calibration."""
-        g, at = on.together(nodes)
+        g, at = on.gather_rows(nodes)
         rows = torch.from_numpy(at).to(on.place.device)
         scores = self.scores(on.parameters, g, on.training_nodes, rows, on.references)
         return scores.softmax(dim=-1).cpu().numpy()

@@ -41,7 +41,7 @@ class NodeModelOnGraph(ModelOnGraph):
         """What class numbers stand for, and the known class of every node."""
         return ClassNames.of(self.model, self.graph, self.has_training_nodes)
 
-    def together(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
+    def gather_rows(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """A g that has rows of some nodes (of whatever shape), and where they stand in it.
 
         That is g itself, but where ranks share the nodes: then these nodes' rows alone come together.
@@ -209,7 +209,7 @@ def similar_in_shares(
     """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
     share, method = on.graph, on.model.method
     assert isinstance(share, GraphShare)
-    asked, at = on.together(queries)
+    asked, at = on.gather_rows(queries)
     own = share.stop - share.start
     rows = np.arange(own)
     if among is not None:

@@ -163,7 +163,7 @@ def _member(feature_map: FeatureMap, loss: Joint | Softmax, words: float, **trai
     return Variant(Method(feature_map, _DOT, loss), settings, _on_words(words))
 
 
-def _alike(feature_map: FeatureMap, margin: float, words: float, **training: Any) -> Variant:
+def _similar(feature_map: FeatureMap, margin: float, words: float, **training: Any) -> Variant:
     """One that is trained and chosen for finding similar nodes."""
     settings = Training(epochs=300, patience=60, select_by="map", **training)
     return Variant(Method(feature_map, _DOT, Hinge(margin=margin)), settings, _on_words(words))
@@ -222,18 +222,18 @@ _OWN = {
 
 # For finding similar nodes: L_K alone, and the epoch whose ranking of the validation nodes is best (mAP).
 # Fixed on training and validation nodes of Cora and Citeseer (docs/comparison.md).
-_ALIKE = Diffusion(hidden=(256,), outputs=32, **_RAW, **_PAGERANK)
+_NEAR_MAP = Diffusion(hidden=(256,), outputs=32, **_RAW, **_PAGERANK)
 _SIMILAR = {
-    "similarity-diffusion": _alike(_ALIKE, 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
-    "similarity-hops": _alike(
+    "similarity-diffusion": _similar(_NEAR_MAP, 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+    "similarity-hops": _similar(
         HopMLP(hidden=(64,), outputs=128, hop_weights=1.0), 0.75, 0.8,
         learning_rate=0.003, weight_decay=0.01, dropout=0.55,
     ),
-    "similarity-standardized": _alike(
+    "similarity-standardized": _similar(
         Standardized(HopNet(hidden=(256,), outputs=32, **_RAW)), 0.5, 0.3, **_NEAR,
     ),
     # Side by side with features that no label has touched: nodes of unknown classes stay apart.
-    "similarity-open": _alike(SideBySide(_ALIKE, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+    "similarity-open": _similar(SideBySide(_NEAR_MAP, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
 }  # fmt: skip
 
 VARIANTS: dict[str, Variant] = _PAPER | _BASELINES | _FAMILY | _OWN | _SIMILAR

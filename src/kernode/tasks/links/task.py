@@ -91,7 +91,7 @@ class LinkTask(Task["LinkModelOnGraph"]):
     run: Run
     others: np.ndarray | None = None  # p × 2 known non-edges, in addition to those drawn in every epoch
     split_seed: int | None = None  # None: an own split cannot be made again from a seed
-    beside: Graph | None = None  # with more edges than the split's, which neither train nor are suggested
+    known_graph: Graph | None = None  # with more edges than the split's: neither trained nor suggested
     all_edges: bool = False  # of the whole graph train, and none is held out
 
     @classmethod
@@ -113,8 +113,8 @@ class LinkTask(Task["LinkModelOnGraph"]):
     def held_out(self) -> np.ndarray:
         """Edges that are there and do not train: m × 2, (u, v) with u < v, each once, in order."""
         known = [self.split.validation, self.split.test]
-        if self.beside is not None:
-            upper = sparse.triu(self.beside.adjacency, format="coo")
+        if self.known_graph is not None:
+            upper = sparse.triu(self.known_graph.adjacency, format="coo")
             edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
             known.append(edges[~is_edge(self.split.graph.adjacency, edges)])
         return np.unique(np.concatenate(known), axis=0)
