@@ -11,8 +11,8 @@ from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.io import split_nodes
 from kernode.maps import HopMLP
-from kernode.models import halving
-from kernode.models.halving import choose
+from kernode.models import fit as fitting
+from kernode.models.fit import choose
 from kernode.search import trials
 from kernode.search.baselines import METHODS, ComparedMethod
 from kernode.search.compare import Comparison, evaluate, report, run_comparisons
@@ -139,7 +139,7 @@ def test_the_default_chooses_on_each_split_alone(graph, splits, monkeypatch):
 def test_the_default_is_what_all_trained_to_the_end_would_have_chosen(graph, splits, monkeypatch):
     rungs = ((2, 3), (4, 2), (6, 1))
     monkeypatch.setattr(trials, "RUNGS", rungs)
-    monkeypatch.setattr(halving, "RUNGS", rungs)
+    monkeypatch.setattr(fitting, "RUNGS", rungs)
     auto = ComparedMethod("default", "", "auto", {"epochs": 15, "learning_rate": 0.003})
     found = evaluated(graph, auto)
     whole = Trials(graph, candidates_of(auto, graph), splits, DOUBLE)

@@ -31,8 +31,7 @@ from kernode.search.baselines import METHODS
 from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.classes.evaluation import fit_report
-from kernode.tasks.classes.folds import fit_all_labels
-from kernode.tasks.classes.labels import split_labels
+from kernode.tasks.classes.labels import fit_all_labels, split_labels
 from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS, candidates
 from kernode.tasks.links.evaluation import link_baselines

@@ -12,7 +12,7 @@ from kernode.cli.options.run import OutputOptions, RunOptions
 from kernode.cli.progress_bar import ProgressBar
 from kernode.compute.machine import readable
 from kernode.io.sizes import GraphSizes, look_up
-from kernode.models.halving import rungs
+from kernode.models.fit import rungs
 from kernode.search.estimate import Estimate, estimate
 from kernode.tasks.classes.variants import WORDS, candidates
 from kernode.training.run import Run

@@ -16,8 +16,7 @@ from kernode.models.model import Report
 from kernode.tasks.classes.calibration import FEWEST
 from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
 from kernode.tasks.classes.labels import as_weights, nodes_and_classes, require_classes
-from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.names import ClassNames
+from kernode.tasks.classes.model import ClassNames, NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.version import versions
 

@@ -21,10 +21,11 @@ from kernode.io.tables import extend
 from kernode.io.tables.target import with_target
 from kernode.models.changes import by_part, combined
 from kernode.models.fit import Candidates, fit_candidates
-from kernode.tasks.classes.folds import fit_all_labels, fit_in_folds
 from kernode.tasks.classes.labels import (
     as_weights,
     by_node,
+    fit_all_labels,
+    fit_in_folds,
     labelled,
     nodes_and_classes,
     require_classes,

@@ -18,7 +18,7 @@ from kernode.graph.lookup import Positions, as_nodes
 from kernode.io.tables.conditions import nodes_where
 from kernode.kernels.normalized import normalized
 from kernode.maps.former import former_json
-from kernode.tasks.classes.centroids import GRAM_BLOCK
+from kernode.tasks.classes.method import GRAM_BLOCK
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 _SHOWN = 12  # classes in a sentence

@@ -21,7 +21,7 @@ from kernode.losses import Hinge, Joint, KernelLoss
 from kernode.maps.former import former_json
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.significance import holm, paired
-from kernode.models.halving import RUNGS
+from kernode.models.fit import RUNGS
 from kernode.search.baselines import ComparedMethod
 from kernode.search.results import Results, digest_of
 from kernode.search.tasks import Failure, Task, run_tasks

@@ -16,8 +16,7 @@ from kernode.config import Config
 from kernode.graph import Graph
 from kernode.io import Split
 from kernode.metrics.accuracy import accuracy
-from kernode.models.fit import fit_candidates
-from kernode.models.halving import RUNGS, choose
+from kernode.models.fit import RUNGS, choose, fit_candidates
 from kernode.search.baselines import ComparedMethod
 from kernode.search.tasks import Failure, train_stack
 from kernode.tasks.classes.method import NodeMethod

@@ -12,7 +12,7 @@ from graphs import CLUSTERS, clustered_graph
 from kernode.graph.edits import extended
 from kernode.io.sizes import GraphSizes
 from kernode.models.changes import by_part
-from kernode.tasks.classes.folds import fit_again
+from kernode.tasks.classes.labels import fit_again
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes

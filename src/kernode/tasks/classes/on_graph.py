@@ -22,10 +22,8 @@ from kernode.kernels.node_kernel import SimilarNodes
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.maps.base import LARGEST_PART
 from kernode.models.model import ModelOnGraph
-from kernode.tasks.classes.centroids import references
-from kernode.tasks.classes.method import Method
-from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.names import ClassNames
+from kernode.tasks.classes.method import Method, references
+from kernode.tasks.classes.model import ClassNames, NodeModel
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.metrics.accuracy import accuracy
 from kernode.models.task import KernelLearner, Task
 from kernode.progress import note
-from kernode.tasks.classes.centroids import references
+from kernode.tasks.classes.method import references
 from kernode.training.loop import Trained
 from kernode.training.run import Run
 from kernode.training.settings import Training
