@@ -133,9 +133,9 @@ class Trials:
         run = Run(tuple(s for s, _ in cells), self.place, self.callbacks, self.name)
         task = NodeTask.of_splits(self.graph, [self.splits[s] for s, _ in cells], run)
         fitted: Any = fit_candidates(task, {self.name: (method, training)}, split="random")
-        on: NodeModelOnGraph = fitted.with_g()
-        if on.known_g is not None:  # not on the GPU while the next stack trains
-            on = replace(on, known_g=on.known_g.cpu())
+        on: NodeModelOnGraph = fitted
+        if method.has_kernel:  # g is not on the GPU while the next stack trains, nor is what was prepared
+            on = replace(on, known_g=on.g.cpu(), prepared=None)
         history = on.model.history.get(f"validation_{training.select_by}")
         if history is None or not len(history):  # a method without epochs
             history = accuracies(on, [self.splits[s].validation for s, _ in cells])[None]

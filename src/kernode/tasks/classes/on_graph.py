@@ -104,12 +104,6 @@ class NodeModelOnGraph(ModelOnGraph):
         grown[torch.from_numpy(around).to(held.device)] = rows.transpose(0, 1)
         return replace(anew, known_g=grown.transpose(0, 1).expand(r, -1, -1), recomputed=around)
 
-    def with_g(self) -> NodeModelOnGraph:
-        """The same with g computed, so that what training prepared of the graph need not be held."""
-        if not self.model.method.has_kernel or (self.prepared is None and "g" not in vars(self)):
-            return self
-        return replace(self, known_g=self.g, prepared=None)
-
     def of_replicas(self, replicas: list[int]) -> NodeModelOnGraph:
         """The same with some of the model's replicas."""
         known = self.g[replicas] if self.model.method.has_kernel else None
