@@ -17,10 +17,10 @@ from kernode.models import fit as fitting
 from kernode.models.fit import (
     JUDGES,
     RUNGS,
+    best_validation,
     checkpoint_parts,
     choose,
     fit_candidates,
-    reached,
     rungs,
     survivors,
 )
@@ -138,7 +138,7 @@ def test_the_one_that_is_kept_has_learned_what_it_learns_alone(runs, splits):
     assert (best.split, best.seeds) == ("jk", task.run.seeds)
     assert same(best, each[best.variant])
     expected = {
-        name: round(reached(values, best.epochs_tried[name]), 4)
+        name: round(best_validation(values, best.epochs_tried[name]), 4)
         for name, values in zip(THREE, judged, strict=True)
     }
     expected[best.variant] = round(each[best.variant].validated("accuracy"), 4)  # of all replicas

@@ -125,7 +125,7 @@ def fit_and_save(
             notes = InputNotes(read, quiet=output.silent)
             callbacks = [one for one in (notes, ProgressBar(begin), file, board) if one is not None]
             model.set_params(callbacks=callbacks).fit(**arguments(read))
-            final = model.refit() if again and model.leaves_labels else model
+            final = model.refit() if again and model.has_unused_labels else model
             notes.tell()
         replaced = out.exists()
         final.save(out, with_graph=run.with_graph)

@@ -49,7 +49,7 @@ class KernelEstimator(BaseEstimator):
         """The estimator that answers with a model that was read from a file, on a graph or on its own."""
         raise NotImplementedError
 
-    def _know(self, model: Any) -> None:
+    def _set_fitted(self, model: Any) -> None:
         """Set the fitted attributes that all estimators have."""
         self.model_, self.history_ = model, model.history
         # Seeds and threads repeat the run; a file does not say its threads.

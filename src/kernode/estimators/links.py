@@ -22,7 +22,7 @@ from kernode.models.model import Report
 from kernode.models.variants import known_name
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.model import LinkModel, LinkModelOnGraph
-from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
+from kernode.tasks.links.task import LinkTask, as_links, require_unambiguous, split_pairs
 from kernode.tasks.links.variants import configure_links
 from kernode.training.settings import advise_more_epochs
 
@@ -34,7 +34,7 @@ class _LinkEstimator(KernelEstimator):
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
-        self._know(on.model)
+        self._set_fitted(on.model)
         self.split_ = split
         self.n_features_in_ = 2 if isinstance(self, LinkPredictor) else 1  # the nodes of a pair, or the node
         self._on_graph, self._whole = on, whole
@@ -159,7 +159,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         require_aligned(X, y=y)
         linked = None if y is None else as_links(y)
         pairs, graph, run = as_pairs(X), require_graph(graph), self._run()
-        require_one_reading(graph, pairs, linked)
+        require_unambiguous(graph, pairs, linked)
         split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
         return LinkTask(split.graph, split, run, others, known_graph=graph)
 
@@ -271,7 +271,7 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
                     "no-effect", setting=name,
                 )  # fmt: skip
         method, training = configure_links(variant, changes=changes)
-        return {str(variant).lower(): (method, training.to_the_last())}
+        return {str(variant).lower(): (method, training.without_selection())}
 
     def transform(self, X: Any) -> np.ndarray:
         """Vectors of nodes X, or with None of all in the graph's order: m × replicas·d."""

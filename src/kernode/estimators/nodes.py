@@ -109,7 +109,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         return candidates(self.variant, key, changes, tuned=tuned)
 
     @property
-    def leaves_labels(self) -> bool:
+    def has_unused_labels(self) -> bool:
         """Whether some nodes that have a class did not train."""
         return self.model_.train.shape[1] < int((self.graph_.labels >= 0).sum())
 
@@ -156,7 +156,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         splits: list[Split] | None = None,
     ) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
-        self._know(model)
+        self._set_fitted(model)
         self.classes_ = np.array(model.classes)
         self.n_features_in_ = 1  # X is one column: the node
         none = np.empty((1, 0), np.int64)

@@ -98,14 +98,14 @@ def outlier_scores(on: NodeModelOnGraph, nodes: np.ndarray, k: int = 5) -> np.nd
     """
     g, parameters = on.g, part(on.parameters, "kernel.")
     kernel = normalized(on.model.method.kernel)
-    asked = torch.from_numpy(np.asarray(nodes)).to(on.place.device)
+    queries = torch.from_numpy(np.asarray(nodes)).to(on.place.device)
     scores = []
     for i in range(len(g)):
         train = torch.from_numpy(on.model.train[min(i, len(on.model.train) - 1)]).to(on.place.device)
         x = kernel.embed(g[i : i + 1])
         step = max(1, GRAM_BLOCK // max(1, len(train)))
         parts = []
-        for some in asked.split(step):
+        for some in queries.split(step):
             similar = kernel.gram(x[:, some], x[:, train], replica(parameters, i))[0]
             similar = similar.masked_fill(some[:, None] == train, -torch.inf)
             nearest = similar.topk(min(k, len(train)), dim=1).values

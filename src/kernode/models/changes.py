@@ -92,7 +92,8 @@ def changed_training(before: Training, change: Any) -> Training:
         return change
     settings = dict(change)
     if settings.get("selection") == "last" and settings.keys().isdisjoint(("patience", "stopping")):
-        settings = {"epochs": before.to_the_last().epochs, "patience": None, "stopping": None, **settings}
+        epochs = before.without_selection().epochs
+        settings = {"epochs": epochs, "patience": None, "stopping": None, **settings}
     found: Training = changed(before, settings)
     return found
 

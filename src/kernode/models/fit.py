@@ -41,7 +41,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     since each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
     ``epochs_tried`` after how many epochs.
     """
-    candidates, run = _affordable(task, candidates), task.run
+    candidates, run = _within_memory(task, candidates), task.run
     for one in run.callbacks:
         if isinstance(one, Checkpoint):
             one.check(checkpoint_parts(candidates))
@@ -67,7 +67,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
         for epoch, count in rungs(len(loops)):
             for name, loop in loops.items():
                 loop.run(epoch)
-                validated[name] = max(0.0, reached(loop.validated(), epoch))
+                validated[name] = max(0.0, best_validation(loop.validated(), epoch))
                 epochs[name] = min(epoch, loop.epoch)
             left = survivors([loop.validated() for loop in loops.values()], epoch, count)
             loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
@@ -98,7 +98,7 @@ def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
     return ["", *([*several, REPLICAS] if len(several) > 1 else []), AGAIN]
 
 
-def _affordable(task: Task, candidates: Candidates) -> Candidates:
+def _within_memory(task: Task, candidates: Candidates) -> Candidates:
     """Those that fit into memory; the first alone where nothing can choose."""
     sizes, place = GraphSizes.of(task.graph), task.run.place
     if not task.validates and len(candidates) > 1:
@@ -157,14 +157,14 @@ def rungs(candidates: int) -> list[tuple[int, int]]:
     return found
 
 
-def reached(validated: np.ndarray, epoch: int) -> float:
+def best_validation(validated: np.ndarray, epoch: int) -> float:
     """The best validation of the first epochs (E × r), as the mean of the replicas."""
     return float(validated[:epoch].max(axis=0).mean())
 
 
 def survivors(validated: Sequence[np.ndarray], epoch: int, left: int) -> list[int]:
     """Which candidates go on after an epoch, in their order; the first of equals first."""
-    ranked = sorted(range(len(validated)), key=lambda i: -reached(validated[i], epoch))
+    ranked = sorted(range(len(validated)), key=lambda i: -best_validation(validated[i], epoch))
     return sorted(ranked[:left])
 
 

@@ -150,8 +150,8 @@ def own_classes(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.array(graph.classes_of(nodes, named=y.dtype.kind not in "iu"), dtype=object)
 
 
-def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray | None:
-    """One finite number ≥ 0 for each of the nodes asked for, in float64; None where there are none.
+def as_weights(sample_weight: Any, nodes: np.ndarray, count: int) -> np.ndarray | None:
+    """One finite number ≥ 0 for each node of X, in float64; None where there are none.
 
     With a mask of all nodes they may be of all nodes, too. A single number is for all.
     """
@@ -160,8 +160,8 @@ def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray 
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(count, weights)
-    if asked.dtype == bool and weights.shape == asked.shape:
-        weights = weights[asked]
+    if nodes.dtype == bool and weights.shape == nodes.shape:
+        weights = weights[nodes]
     if weights.shape != (count,):
         raise InputError(
             f"sample_weight must hold one number per node of X ({count}). Got {weights.shape}.",
@@ -270,7 +270,7 @@ def fit_in_folds(task: NodeTask, candidates: Candidates) -> NodeModelOnGraph:
         return fit_candidates(task, candidates)  # nothing is to be chosen
     if np.bincount(task.nodes.train_labels[0]).max() < 2:  # no class could spare a node
         name, (method, training) = next(iter(candidates.items()))
-        training = training.to_the_last() if training.selection == "best" else training
+        training = training.without_selection() if training.selection == "best" else training
         warn(
             f"{task.nodes.train.shape[1]} training nodes are too few to hold some out: nothing was chosen, "
             f"and {name} trained for all of its {training.epochs} epochs."
@@ -292,7 +292,7 @@ def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
     """
     method = chosen.method.chosen(chosen, task.graph)
     epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
-    training = replace(chosen.training.to_the_last(), epochs=epochs)
+    training = replace(chosen.training.without_selection(), epochs=epochs)
     again = task.run.part(AGAIN).called(f"{chosen.variant} on all labels".strip())
     on = fit_candidates(task.with_run(again), {chosen.variant: (method, training)}, split=chosen.split)
     held_out = chosen.calibration

@@ -201,7 +201,7 @@ def similar_in_shares(
     """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
     share, method = on.graph, on.model.method
     assert isinstance(share, GraphShare)
-    asked, at = on.gather_rows(queries)
+    rows_of_queries, at = on.gather_rows(queries)
     own = share.stop - share.start
     rows = np.arange(own)
     if among is not None:
@@ -209,7 +209,7 @@ def similar_in_shares(
     here: list[list[tuple[int, float]]] = [[] for _ in queries]
     if len(rows):
         # The rank's own nodes, and after them those that are asked about: one more, for these may be found.
-        g = torch.cat([on.g, asked[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
+        g = torch.cat([on.g, rows_of_queries[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
         kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
         found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)
         here = [[(share.start + node, value) for node, value in one] for one in found]

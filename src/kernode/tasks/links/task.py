@@ -52,7 +52,7 @@ class LinkLearner(KernelLearner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
         draws = self.draws.at(epoch)
-        embedded, divergence = self.take_left(), None
+        embedded, divergence = self.take_for_step(), None
         if embedded is None:
             embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         loss = self.method.loss(
@@ -64,10 +64,10 @@ class LinkLearner(KernelLearner):
         """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
         if not self.validation.shape[1]:
             return {}
-        shares = self._shares and self.hands_over
+        shares = self._shares and self.shares_evaluation
         with torch.set_grad_enabled(shares):
             embedded, _ = self.method.embed(self.current, self.prepared)
-        self.leave(embedded if shares else None)
+        self.keep_for_step(embedded if shares else None)
         return self._evaluate_from(embedded.detach())
 
     @torch.no_grad()
@@ -189,7 +189,7 @@ def as_links(y: Any) -> np.ndarray:
     return y.astype(bool)
 
 
-def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | None) -> None:
+def require_unambiguous(graph: Graph, given: np.ndarray, linked: np.ndarray | None) -> None:
     """Raise where integers are taken as names, but only as positions are the linked pairs edges.
 
     ``given``: pairs as they came, m × 2.
