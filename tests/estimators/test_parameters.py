@@ -113,8 +113,8 @@ def test_a_part_that_is_set_together_with_its_settings_is_set_first():
 
 @pytest.mark.parametrize("make", ESTIMATORS)
 def test_unknown_settings_are_refused(make):
-    with refused("unknown", setting="colour"):
-        make().set_params(training__colour=1).methods()
+    with refused("unknown", setting="training__colour"):
+        make().set_params(training__colour=1)
     with refused("unknown", setting="gama"):
         make(kernel=RBF()).set_params(kernel__gama=1)
     with refused("unknown", name="colour__hops"):

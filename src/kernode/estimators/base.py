@@ -24,7 +24,17 @@ from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
+_KINDS: dict[str, type[Config]] = {
+    "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
+}  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
+_OF_VARIANTS = {
+    "objective",
+    "kernel_loss",
+    "layers",
+    "normalized",
+    "scaled",
+}  # settings that are fields of no part
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
@@ -136,7 +146,9 @@ class KernelEstimator(BaseEstimator):
         super().set_params(**params)  # a part that is given together with its settings is set first
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             part, *names = path.split("__")
-            if part not in PARTS:
+            kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS.get(part, ()))]
+            known = {field.name for kind in kinds for field in dataclasses.fields(kind)} | _OF_VARIANTS
+            if part not in PARTS or not (names[0] in known or isinstance(getattr(self, part), Config)):
                 raise InputError(
                     f"{path!r} is not a parameter of {type(self).__name__}.",
                     "unknown", what="parameter", setting=path, name=path,

@@ -191,6 +191,8 @@ def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
         )  # fmt: skip
     if isinstance(given, KernelLoss):
         return given
+    if isinstance(given, type):
+        require_part("kernel_loss", given, KernelLoss, "kernode.losses.Hinge()")
     by_name = kernel_losses()
     if not isinstance(given, str) or given.lower() not in by_name:
         raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
