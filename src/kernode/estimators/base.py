@@ -28,13 +28,7 @@ _KINDS: dict[str, type[Config]] = {
     "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
 }  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
-_OF_VARIANTS = {
-    "objective",
-    "kernel_loss",
-    "layers",
-    "normalized",
-    "scaled",
-}  # settings that are fields of no part
+_OF_VARIANTS = {"objective", "kernel_loss", "layers", "normalized", "scaled"}  # fields of no part
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
