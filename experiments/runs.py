@@ -18,15 +18,15 @@ from kernode.graph import Graph
 from kernode.io import Split
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
-from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import configure
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.model import LinkModelOnGraph
@@ -118,7 +118,7 @@ def train_variant(
 ) -> NodeRun:
     """Train a variant as `kernode fit` does, also a choice among several, and score its test nodes."""
     precision = 64 if place.dtype == torch.float64 else 32
-    parameters = Changes.of(**changes, precision=precision).parameters()
+    parameters = by_part(**changes, precision=precision)
     device = str(place.device)
     model = NodeKernelClassifier(
         variant, **parameters, replicas=len(seeds), random_state=seeds[0], device=device

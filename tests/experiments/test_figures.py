@@ -15,7 +15,7 @@ from experiments.runs import NodeRun, train_nodes
 from graphs import clustered_graph
 from kernode.errors import KernodeError, MissingExtraError
 from kernode.kernels import Linear
-from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import configure
 from kernode.viz.pictures.gram import block_means
 from refusals import refused
 from tasks import DOUBLE

@@ -16,8 +16,7 @@ from kernode.graph import Graph, typed_names
 from kernode.metrics.accuracy import accuracy
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.labels import nodes_and_classes
-from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.names import ClassNames
+from kernode.tasks.classes.model import ClassNames, NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.viz.layout import Plane, layout
