@@ -27,7 +27,7 @@ from kernode.io import load_graph
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.metrics.significance import paired
 from kernode.storage import write_whole
-from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import configure
 from kernode.training.run import Run
 
 TRAIN, TEST = 0.6, 0.2

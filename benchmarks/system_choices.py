@@ -26,7 +26,7 @@ from kernode.io import load_graph, split_nodes
 from kernode.models.fit import fit_candidates
 from kernode.search.trials import Candidate, Trials
 from kernode.storage import write_whole
-from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import configure
 from kernode.tasks.links.task import LinkTask
 from kernode.tasks.links.variants import configure_links
 from kernode.training.run import Run

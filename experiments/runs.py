@@ -18,15 +18,15 @@ from kernode.graph import Graph
 from kernode.io import Split
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
-from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import configure
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.model import LinkModelOnGraph
@@ -36,7 +36,6 @@ from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import TrainingLoop
 from kernode.training.run import Run
 from kernode.training.settings import Training
-from kernode.viz.pictures.hop_weights import hop_weight_history
 
 OnEpoch = Callable[[int, dict[str, np.ndarray]], None]  # epoch, latest values of each replica
 Progress = Callable[[int, str], OnEpoch]  # number of epochs and name of what trains
@@ -63,8 +62,14 @@ class NodeRun:
 
     @property
     def hop_weights(self) -> dict[str, Any]:
-        """ω_h over the epochs."""
-        return hop_weight_history(self.on.model)
+        """ω_h after every epoch, its mean and spread over the runs (E × (H+1)), and the kept epochs."""
+        weights = self.model.history.get("hop_weights")
+        if weights is None:
+            raise InputError("the model has no history of hop weights.", "unsupported")
+        weights = weights.astype(np.float64)
+        spread = weights.std(axis=1, ddof=1) if weights.shape[1] > 1 else np.zeros_like(weights[:, 0])
+        figures = {"mean": weights.mean(axis=1).round(4).tolist(), "std": spread.round(4).tolist()}
+        return figures | {"kept_epochs": self.model.kept_epochs.tolist()}
 
     def correct(self, nodes: np.ndarray) -> np.ndarray:
         """Whether each replica predicts the class of each node: r × m."""
@@ -113,7 +118,7 @@ def train_variant(
 ) -> NodeRun:
     """Train a variant as `kernode fit` does, also a choice among several, and score its test nodes."""
     precision = 64 if place.dtype == torch.float64 else 32
-    parameters = Changes.of(**changes, precision=precision).parameters()
+    parameters = by_part(**changes, precision=precision)
     device = str(place.device)
     model = NodeKernelClassifier(
         variant, **parameters, replicas=len(seeds), random_state=seeds[0], device=device

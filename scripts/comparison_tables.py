@@ -10,8 +10,7 @@ from typing import Any
 from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
 from kernode.search.baselines import METHODS, compared_method
-from kernode.search.compare import SPLIT
-from kernode.search.compare_report import QUESTIONS, differences
+from kernode.search.compare import QUESTIONS, SPLIT, differences
 from kernode.search.results import read_record
 
 TITLES = {

@@ -33,9 +33,8 @@ from kernode.maps import (
     Standardized,
     Wrapped,
 )
-from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
-from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS
 

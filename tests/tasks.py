@@ -11,7 +11,8 @@ from kernode.compute.place import Place
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import random_split
-from kernode.models.changes import Changes
+from kernode.metrics.ranking import retrieval_by_blocks
+from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.tasks.links.task import LinkTask
@@ -92,7 +93,7 @@ class CutAt(Callback):
 
 def fit_split(graph, variant="k3", seeds=(0, 1), split=None, place=DOUBLE, **changes):
     """An estimator fitted on splits of a graph's own classes, as `kernode fit` fits it."""
-    parts = Changes.of(**changes, precision=64 if place is DOUBLE else 32).parameters()
+    parts = by_part(**changes, precision=64 if place is DOUBLE else 32)
     model = NodeKernelClassifier(variant, **parts, replicas=len(seeds), random_state=seeds[0], device="cpu")
     return model.fit(graph=graph, split=split)
 
@@ -117,3 +118,8 @@ class SGD(Optimiser):
     """Gradient descent with momentum: the example of docs/architecture.md."""
 
     steps: ClassVar = SGDSteps
+
+
+def retrieval(similarity, labels, k=10):
+    """Return mAP and precision at k of whole similarity matrices: r × m × m → r each."""
+    return retrieval_by_blocks(lambda rows: similarity[:, rows], len(similarity), labels, k)

@@ -17,7 +17,7 @@ from pathlib import Path
 PRELOAD = (
     "torch", "scipy.sparse", "sklearn.linear_model", "duckdb", "joblib", "matplotlib.figure", "openTSNE",
     "plotly", "optuna", "fastapi", "uvicorn", "faiss", "kernode.cli", "kernode.estimators.load",
-    "kernode.viz.report", "kernode.viz.plots", "kernode.viz.explorer",
+    "kernode.viz.report", "kernode.plots", "kernode.viz.explorer",
     "kernode.tasks.classes.evaluation", "kernode.tasks.links.evaluation",
     "kernode.search.tune", "kernode.search.compare",
 )  # fmt: skip

@@ -18,12 +18,12 @@ from kernode.viz.canvas import (
     QUIET,
     colour,
     empty_figure,
+    plain_axes,
     readable,
     signed,
     write_figure,
 )
 from kernode.viz.pictures.gram import class_axis, heat_map
-from kernode.viz.pictures.hop_weights import hop_lines, mark_kept, name_lines, room_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,13 +155,73 @@ def draw_hop_weights(panels: Mapping[str, dict[str, Any]], stem: Path) -> list[P
         (axes,) = figure.subplots(1, len(panels), squeeze=False, sharey=True)
         for (dataset, values), axis in zip(panels.items(), axes, strict=True):
             axis.set_title(dataset, fontweight="bold")
-            hop_lines(axis, values)
-        room_below(axes[0])
+            _hop_lines(axis, values)
+        _room_below(axes[0])
         for (_, values), axis in zip(panels.items(), axes, strict=True):
-            name_lines(axis, values)
-            mark_kept(axis, values)
+            _name_lines(axis, values)
+            _mark_kept(axis, values)
         axes[0].set_ylabel("weight of each hop")
         return write_figure(figure, stem)
+
+
+def _hop_lines(axis: Axes, values: dict[str, Any]) -> None:
+    """Draw ω_h over epochs, the mean of the runs within their spread, and the start at 1."""
+    mean, std = np.array(values["mean"]), np.array(values["std"])
+    epochs = np.arange(1, len(mean) + 1)
+    axis.axhline(1, color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)))
+    at = (1.12 * len(mean), 1)
+    axis.annotate("start", at, (0, 3), textcoords="offset points", ha="right", color=QUIET, fontsize=7.5)
+    for hop in range(mean.shape[1]):
+        low, high = mean[:, hop] - std[:, hop], mean[:, hop] + std[:, hop]
+        axis.fill_between(epochs, low, high, color=colour(hop), alpha=0.2, linewidth=0)
+        axis.plot(epochs, mean[:, hop], color=colour(hop), linewidth=1.6)
+    axis.set(xlim=(0, 1.12 * len(mean)), xlabel="epoch")  # names of the lines are at their right
+    plain_axes(axis, "y")
+
+
+def _room_below(axis: Axes) -> None:
+    """Extend the scale below the lines, for the text at the bottom."""
+    low, high = axis.get_ylim()
+    axis.set_ylim(low - 0.17 * (high - low), high)
+
+
+def _name_lines(axis: Axes, values: dict[str, Any]) -> None:
+    """Write ω_h at the end of each line."""
+    ends = np.array(values["mean"])[-1]
+    low, high = axis.get_ylim()
+    for hop, height in enumerate(spread(ends, 0.075 * (high - low))):
+        x, text = 1.02 * len(values["mean"]), rf"$\omega_{{{hop}}}$"
+        axis.text(x, height, text, color=colour(hop), fontsize=11, va="center")
+
+
+def spread(heights: np.ndarray, gap: float) -> np.ndarray:
+    """Move heights apart until neighbours have a gap, as little as possible and around their mean."""
+    order = np.argsort(heights, kind="stable")
+    moved = heights[order].astype(float)
+    for _ in range(100):  # two that are too close move half of the missing gap each, until none is
+        missing = np.clip(gap - np.diff(moved), 0, None) / 2
+        moved[:-1] -= missing
+        moved[1:] += missing
+    placed = np.empty_like(moved)
+    placed[order] = moved
+    return placed
+
+
+def _mark_kept(axis: Axes, values: dict[str, Any]) -> None:
+    """Draw a line at the kept epoch, with a text on the side that has more room."""
+    kept = float(np.median(values["kept_epochs"]))
+    right = kept > len(values["mean"]) / 2
+    axis.axvline(kept, color=QUIET, linewidth=0.9, linestyle=":")
+    axis.annotate(
+        f"kept epoch,\nmedian {kept:g}",
+        (kept, 0.035),
+        (-4 if right else 4, 0),
+        xycoords=("data", "axes fraction"),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        color=QUIET,
+        fontsize=7.5,
+    )
 
 
 def draw_gram(result: dict[str, Any], title: str, stem: Path) -> list[Path]:

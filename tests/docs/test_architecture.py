@@ -21,7 +21,7 @@ LINE = re.compile(r"In `(src/kernode/[\w/]+\.py)`, one line:\n\n```python\n(.*?)
 EXAMPLE = re.compile(r"```python\n(>>> .*?)```", re.DOTALL)
 SHELL = re.compile(r"```\n\$ (.*?)\n(.*?)```", re.DOTALL)
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.DOTALL | re.MULTILINE))
-PARTS = ("A map", "A kernel", "A loss", "An optimiser", "A data set", "A command")
+PARTS = ("A map", "A kernel", "A loss", "An optimiser", "A command")
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_every_room_of_the_picture_is_there_and_described(draw_rooms):
     assert set(rooms) == set(draw_rooms.ROOMS)
     inside = PACKAGE.iterdir()
     there = {path.stem for path in inside if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert there - {"__init__", "__main__"} == set(rooms)
+    assert there - {"__init__", "__main__", "plots"} == set(rooms)  # plots: a public name for viz
 
 
 def test_picture_is_of_todays_rooms(draw_rooms, tmp_path):

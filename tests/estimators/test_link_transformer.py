@@ -13,8 +13,8 @@ from sklearn.preprocessing import normalize
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.metrics.ranking import retrieval
 from refusals import refused
+from tasks import retrieval
 
 NAMES = np.array([f"node-{i:03d}" for i in np.random.default_rng(0).permutation(120)])
 GRAPH = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, node_names=NAMES, name="clusters")

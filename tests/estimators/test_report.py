@@ -118,9 +118,9 @@ def test_a_report_without_a_split_needs_nodes():
 def test_trained_again_on_all_labels_the_first_stays_as_it_was():
     model = kn.NodeKernelClassifier("n1", epochs=3, device="cpu").fit(graph=CLUSTERS, split=SPLIT)
     before = model.predict_proba(SPLIT.test)
-    assert model.leaves_labels
+    assert model.has_unused_labels
     final = model.refit()
-    assert not final.leaves_labels
+    assert not final.has_unused_labels
     assert final.model_.train.shape == (1, 120)
     assert np.array_equal(model.predict_proba(SPLIT.test), before)
     assert final.model_.training.epochs == max(1, int(model.model_.kept_epochs[0]))

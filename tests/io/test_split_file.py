@@ -9,7 +9,7 @@ import pytest
 from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.io import load, read_split, split_nodes
-from kernode.io.split_file import read_splits
+from kernode.io.node_split import read_splits
 from refusals import refused
 
 GRAPH = clustered_graph(n=12)

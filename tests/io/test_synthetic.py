@@ -16,7 +16,7 @@ from kernode.cli import main
 from kernode.errors import InputError
 from kernode.graph.adjacency import checked_adjacency
 from kernode.io import Synthetic, load, load_graph, synthetic
-from kernode.io.fetch import fetch
+from kernode.io.planetoid import fetch
 from kernode.io.registry import is_registered
 from kernode.io.synthetic import BlockModel, class_affinity, class_bounds, draw_features, is_synthetic
 from refusals import refused

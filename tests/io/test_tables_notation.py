@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from kernode.errors import InputError
-from kernode.io.tables.encoding import looks_at
-from kernode.io.tables.notation import Clues, DateNotation, NumberNotation, date_notation, number_notation
+from kernode.io.tables.notation import (
+    Clues,
+    DateNotation,
+    NumberNotation,
+    date_notation,
+    looks_at,
+    number_notation,
+)
 from kernode.io.tables.source import database, open_table
 from kernode.io.tables.table import Reading
 from refusals import refused

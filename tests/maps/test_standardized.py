@@ -24,7 +24,7 @@ from kernode.maps import (
     Smoother,
     Standardized,
 )
-from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import configure
 from refusals import refused
 from tasks import DOUBLE
 

@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score
 
 from kernode.kernels import RBF, Linear, NodeKernel, Normalized
 from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
-from kernode.metrics.ranking import retrieval
+from tasks import retrieval
 
 few_values = st.sampled_from([-1.0, -0.5, -0.0, 0.0, 0.25, 2.0])  # so that ties are common
 any_value = st.floats(width=32, allow_nan=False)

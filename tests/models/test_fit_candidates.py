@@ -13,10 +13,18 @@ import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.compute.place import Place
 from kernode.io.sizes import GraphSizes
-from kernode.models import halving
-from kernode.models.fit import checkpoint_parts, fit_candidates
-from kernode.models.halving import JUDGES, RUNGS, choose, reached, rungs, survivors
-from kernode.tasks.classes.folds import fit_again
+from kernode.models import fit as fitting
+from kernode.models.fit import (
+    JUDGES,
+    RUNGS,
+    best_validation,
+    checkpoint_parts,
+    choose,
+    fit_candidates,
+    rungs,
+    survivors,
+)
+from kernode.tasks.classes.labels import fit_again
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.tasks.classes.variants import CANDIDATES
@@ -49,7 +57,7 @@ LAST = RUNGS[-1][0]
 @pytest.fixture
 def soon(monkeypatch):
     """Halving after three epochs and after six."""
-    monkeypatch.setattr(halving, "RUNGS", ((3, 2), (6, 1)))
+    monkeypatch.setattr(fitting, "RUNGS", ((3, 2), (6, 1)))
 
 
 def same(found, expected):
@@ -130,7 +138,7 @@ def test_the_one_that_is_kept_has_learned_what_it_learns_alone(runs, splits):
     assert (best.split, best.seeds) == ("jk", task.run.seeds)
     assert same(best, each[best.variant])
     expected = {
-        name: round(reached(values, best.epochs_tried[name]), 4)
+        name: round(best_validation(values, best.epochs_tried[name]), 4)
         for name, values in zip(THREE, judged, strict=True)
     }
     expected[best.variant] = round(each[best.variant].validated("accuracy"), 4)  # of all replicas

@@ -17,13 +17,12 @@ from graphs import clustered_graph
 from kernode.cli.compare import KNOWN
 from kernode.io import load_graph, split_nodes
 from kernode.metrics.significance import holm, paired
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part
 from kernode.search.baselines import METHODS, ComparedMethod, compared_method
-from kernode.search.compare import Comparison, evaluate, run_comparisons, stored_settings
-from kernode.search.compare_report import differences, report
+from kernode.search.compare import Comparison, differences, evaluate, report, run_comparisons, stored_settings
 from kernode.search.results import Results, digest_of, read_record
 from kernode.search.trials import candidates_of
-from kernode.tasks.classes.configure import candidates, configure
+from kernode.tasks.classes.variants import candidates, configure
 from refusals import refused
 from tasks import DOUBLE, SINGLE
 
@@ -129,7 +128,7 @@ def test_figures_are_what_single_runs_and_validation_give(graph):
     for s in range(3):
         alone = []
         for values in SMALL.candidates:
-            own = Changes.of(**SMALL.changes, **values, precision=64).parameters()
+            own = by_part(**SMALL.changes, **values, precision=64)
             model = kn.NodeKernelClassifier("k3", random_state=s, replicas=1, **own)
             alone.append(model.fit(graph=graph, split=SPLIT).report().figures)
         picked = int(np.argmax([one["validation"]["accuracy_mean"] for one in alone]))

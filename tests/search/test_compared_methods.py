@@ -7,7 +7,7 @@ from graphs import clustered_graph
 from kernode.maps import GAT, GCN, ClassicGNN
 from kernode.search.baselines import METHODS, ComparedMethod
 from kernode.search.compare import Comparison, evaluate
-from kernode.tasks.classes.configure import configure
+from kernode.tasks.classes.variants import configure
 from tasks import SINGLE
 
 CANDIDATES = 6  # as many as "auto" has

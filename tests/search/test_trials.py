@@ -11,12 +11,11 @@ from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.io import split_nodes
 from kernode.maps import HopMLP
-from kernode.models import halving
-from kernode.models.halving import choose
+from kernode.models import fit as fitting
+from kernode.models.fit import choose
 from kernode.search import trials
 from kernode.search.baselines import METHODS, ComparedMethod
-from kernode.search.compare import Comparison, evaluate, run_comparisons
-from kernode.search.compare_report import report
+from kernode.search.compare import Comparison, evaluate, report, run_comparisons
 from kernode.search.results import Results
 from kernode.search.trials import Trials, accuracies, by_structure, candidates_of, stacked
 from kernode.tasks.classes.variants import CANDIDATES
@@ -107,7 +106,7 @@ def test_choice_is_by_the_mean_of_the_first_splits_alone(graph, splits, monkeypa
         lambda self, s: {c: one._replace(validation=values[s, c]) for c, one in own.items()},
     )
     tried = Trials(graph, candidates_of(small(0.01, 0.02, 0.03), graph), splits[:3], SINGLE)
-    assert trials.by_first_splits(tried, 2) == [1, 1, 1]
+    assert trials.pick_candidates(tried, 2) == [1, 1, 1]
 
 
 def test_one_candidate_has_nothing_to_choose_and_its_result_is_found_under_any_rule(graph):
@@ -140,7 +139,7 @@ def test_the_default_chooses_on_each_split_alone(graph, splits, monkeypatch):
 def test_the_default_is_what_all_trained_to_the_end_would_have_chosen(graph, splits, monkeypatch):
     rungs = ((2, 3), (4, 2), (6, 1))
     monkeypatch.setattr(trials, "RUNGS", rungs)
-    monkeypatch.setattr(halving, "RUNGS", rungs)
+    monkeypatch.setattr(fitting, "RUNGS", rungs)
     auto = ComparedMethod("default", "", "auto", {"epochs": 15, "learning_rate": 0.003})
     found = evaluated(graph, auto)
     whole = Trials(graph, candidates_of(auto, graph), splits, DOUBLE)

@@ -13,12 +13,11 @@ from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.cli.settings_file import read_settings, write_settings
 from kernode.io import load_graph, split_nodes, write_npz
-from kernode.models.changes import Changes
+from kernode.models.changes import by_part
 from kernode.search import tune
-from kernode.search.space import Problem, fold_splits, search_space
+from kernode.search.space import Problem, search_space
 from kernode.search.tune import search
-from kernode.tasks.classes.configure import configure
-from kernode.tasks.classes.variants import VARIANTS
+from kernode.tasks.classes.variants import VARIANTS, configure
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.loop import DivergedError
 from kernode.training.run import Run
@@ -36,7 +35,7 @@ def problem(graph=GRAPH, variant="k3", metric="accuracy", **options):
 
 def fitted(estimator, variant, settings, seed=0, replicas=1):
     """An estimator with the settings of a trial."""
-    parameters = Changes.of(**settings).parameters()
+    parameters = by_part(**settings)
     return estimator(variant, random_state=seed, replicas=replicas, **parameters)
 
 
@@ -109,7 +108,7 @@ def test_folds_partition_the_nodes():
     (split,) = split_nodes(GRAPH, None, [0])
     seen = np.union1d(split.train, split.validation)  # 96 nodes
     for folds in (2, 5):
-        parts = fold_splits(seen, GRAPH.labels[seen], folds, seed=0)
+        parts = problem(folds=folds).parts
         chosen = np.concatenate([part.validation for part in parts])
         assert len(np.unique(chosen)) == len(chosen) == len(seen) // folds * folds
         for part in parts:

@@ -88,11 +88,11 @@ def test_a_setting_is_one_number_or_one_for_each_replica(name):
 
 def test_to_the_last_epoch_nothing_is_chosen_and_patience_counts_for_the_usual_number():
     plain = Training(epochs=500, dropout=0.1, averaging=0.5)
-    assert plain.to_the_last() == replace(plain, selection="last")
+    assert plain.without_selection() == replace(plain, selection="last")
     patient = Training(epochs=1000, patience=100, averaging=0.95)
-    assert patient.to_the_last() == Training(epochs=200, selection="last", averaging=0.95)
-    assert replace(patient, epochs=30).to_the_last().epochs == 30
-    assert patient.to_the_last().to_the_last() == patient.to_the_last()
+    assert patient.without_selection() == Training(epochs=200, selection="last", averaging=0.95)
+    assert replace(patient, epochs=30).without_selection().epochs == 30
+    assert patient.without_selection().without_selection() == patient.without_selection()
 
 
 # optimisers

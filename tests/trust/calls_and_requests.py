@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 
 import kernode as kn
-from kernode.io.registry import data_set
 from kernode.maps.layers.sizes import width_of
 
 
@@ -75,7 +74,6 @@ CALLS = (
     Call("new edges by name", lambda: kn.extend(_graph(), EYE[:1], edges=[("x", "y")]), ("have no names",)),
     Call("new edges to nobody", lambda: kn.extend(_graph(node_names="abc"), np.eye(3)[:1], edges=[("d", "z")],
          names=["d"]), ("'z'", "in names")),
-    Call("a data set in capitals", lambda: data_set("Mine"), ("Got 'Mine'", "small")),
     Call("a map without a width", lambda: width_of(kn.maps.HopMLP()), ("HopMLP", "pass outputs=")),
     Call("patience without validation",
          lambda: kn.LinkKernelTransformer(training={"patience": 5}).fit(_graph()),

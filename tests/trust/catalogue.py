@@ -326,7 +326,7 @@ MODELS = (
             ("give a table of edges", "--nodes")),
     Command("predict model.safetensors --nodes nodes.csv", WRONG_USE, ("--nodes is for a table of edges",)),
     Command("predict model.safetensors --encoding utf-8", WRONG_USE, ("--encoding is for tables",)),
-    Command("plot model.safetensors --plane umap --graph graph.npz", FAILURE, ("UMAP needs umap-learn",)),
+    Command("plot model.safetensors --plane umap --graph graph.npz", WRONG_USE, ("tsne, pca",)),
     Command("tune graph.npz --variant label-propagation", WRONG_USE, ("no map that is trained",)),
     Command("tune graph.npz --epochs 0", WRONG_USE, ("without an epoch", "--epochs ≥ 1")),
     Command("links graph.npz -o graph.npz", WRONG_USE, ("graph.npz",)),

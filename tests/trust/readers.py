@@ -22,9 +22,9 @@ from kernode.cli.parts import parse_part
 from kernode.cli.settings_file import read_settings
 from kernode.io import npz, read_npz, read_table, write_npz
 from kernode.io.archive import write_archive
+from kernode.io.node_split import read_split
 from kernode.io.planetoid import unpickle
 from kernode.io.shards import Store, write_store
-from kernode.io.split_file import read_split
 from kernode.kernels import BaseKernel
 from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap

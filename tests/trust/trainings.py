@@ -30,12 +30,10 @@ from kernode.models.fit import fit_candidates
 from kernode.search.baselines import METHODS
 from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.tasks.classes.baselines import baselines
-from kernode.tasks.classes.configure import candidates
 from kernode.tasks.classes.evaluation import fit_report
-from kernode.tasks.classes.folds import fit_all_labels
-from kernode.tasks.classes.labels import split_labels
+from kernode.tasks.classes.labels import fit_all_labels, split_labels
 from kernode.tasks.classes.task import NodeTask
-from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
+from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS, candidates
 from kernode.tasks.links.evaluation import link_baselines
 from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.training.callbacks import Callback

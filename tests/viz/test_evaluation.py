@@ -8,7 +8,7 @@ import pytest
 import kernode as kn
 from kernode.errors import KernodeWarning
 from kernode.io import Split, split_nodes
-from kernode.tasks.classes.folds import fit_all_labels
+from kernode.tasks.classes.labels import fit_all_labels
 from kernode.tasks.classes.model import NodeModel
 from kernode.training.run import Run
 from kernode.viz.evaluation import OTHER, TEST, TRAIN, VALIDATION, EvaluationData, NodeParts

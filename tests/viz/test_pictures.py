@@ -158,34 +158,33 @@ def test_odd_names_and_many_classes_are_drawn(odd_model, many, tmp_path, cache):
             Image.open(found[name][0]).load()
 
 
-def test_settings_that_were_tried_are_points_and_no_epochs(clusters):
+def test_curves_are_means_of_the_runs_and_what_has_no_epochs_has_none(clusters, own_splits):
     from matplotlib.figure import Figure
 
-    on = fit_split(clusters, "label-propagation", (0, 1), "jk")._on(None)
-    evaluation, picture = EvaluationData.of(on), find_picture("validation")
+    evaluation, picture = EvaluationData.of(own_splits), find_picture("hop-weights")
+    weights, axes = own_splits.model.history["hop_weights"], Figure().subplots()
     data = picture.data(evaluation)
-    axes = Figure().subplots()
     picture.draw(axes, data)
-    assert axes.get_xlabel() == "setting tried"
-    assert "kept setting" in axes.texts[0].get_text()
-    assert all(line.get_linestyle() in ("None", ":") for line in axes.lines)  # points, and what was kept
-    chart = picture.chart(data)
-    assert [trace["mode"] for trace in chart["data"]] == ["markers"]
-    assert chart["layout"]["xaxis"]["title"]["text"] == "setting tried"
-    assert "kept setting" in chart["layout"]["annotations"][0]["text"]
-    with refused("unsupported"):
-        find_picture("losses").data(evaluation)
+    named = [trace for trace in picture.chart(data)["data"] if "name" in trace]
+    for hop, line in enumerate(axes.lines[: weights.shape[2]]):
+        slow = [sum(float(run[hop]) for run in epoch) / 2 for epoch in weights]
+        assert line.get_ydata() == pytest.approx(slow)
+        assert named[hop]["y"] == pytest.approx(slow, abs=1e-4)
+        assert line.get_label() == named[hop]["name"] == f"ω{hop}"
+    assert axes.lines[-1].get_xdata()[0] == np.median(own_splits.model.kept_epochs)
+    propagated = EvaluationData.of(fit_split(clusters, "label-propagation", (0, 1), "jk")._on(None))
+    for name in ("losses", "validation", "hop-weights"):
+        with refused("unsupported"):
+            find_picture(name).data(propagated)
 
 
 def test_a_loss_of_one_part_is_drawn_once(clusters, own_splits):
     picture = find_picture("losses")
     softmax = picture.data(EvaluationData.of(learned(clusters, "jk", objective="softmax", epochs=3)))
-    assert "training loss" in softmax["curves"]
-    assert "its softmax part" not in softmax["curves"]
-    assert len([trace for trace in picture.chart(softmax)["data"] if "name" in trace]) == len(
-        softmax["curves"]
-    )
-    both = picture.data(EvaluationData.of(own_splits))["curves"]
+    assert "training loss" in softmax.values
+    assert "its softmax part" not in softmax.values
+    assert len([trace for trace in picture.chart(softmax)["data"] if "name" in trace]) == len(softmax.values)
+    both = picture.data(EvaluationData.of(own_splits)).values
     assert {"training loss", "its softmax part", "its kernel part"} <= set(both)
 
 
@@ -248,4 +247,4 @@ def test_a_plane_that_there_is_not_is_no_picture_left_out(command, graph_path, t
         result = command(
             name, "m.safetensors", *(["--graph"] if name == "plot" else []), graph_path, "--plane", "map"
         )
-        fails(result, 2, "tsne, umap, pca. Got 'map'")
+        fails(result, 2, "tsne, pca. Got 'map'")

@@ -97,8 +97,7 @@ def compare(
 
     with timed("imports"):
         from kernode.search.baselines import compared_method
-        from kernode.search.compare import Comparison
-        from kernode.search.compare_report import report
+        from kernode.search.compare import Comparison, report
         from kernode.search.results import Results
 
     methods = {name: compared_method(name) for name in names}

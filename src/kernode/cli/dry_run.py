@@ -12,10 +12,9 @@ from kernode.cli.options.run import OutputOptions, RunOptions
 from kernode.cli.progress_bar import ProgressBar
 from kernode.compute.machine import readable
 from kernode.io.sizes import GraphSizes, look_up
-from kernode.models.halving import rungs
+from kernode.models.fit import rungs
 from kernode.search.estimate import Estimate, estimate
-from kernode.tasks.classes.configure import candidates
-from kernode.tasks.classes.variants import WORDS
+from kernode.tasks.classes.variants import WORDS, candidates
 from kernode.training.run import Run
 
 
@@ -43,7 +42,7 @@ def dry_run(
 
 
 def _print(estimated: Estimate, variant: str) -> None:
-    sizes, measured, replicas = estimated.sizes, estimated.measured, estimated.run.replicas
+    sizes, seconds, replicas = estimated.sizes, estimated.seconds, estimated.run.replicas
     runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
     say(
         f"[bold]{escape(sizes.name)}[/] · {variant} · {sizes.nodes:,} nodes, {sizes.edges:,} edges, "
@@ -51,14 +50,14 @@ def _print(estimated: Estimate, variant: str) -> None:
     )
     say(f"  {'operator':<18} {estimated.operator.replace(': ', ', ', 1)}")
     say(f"  {'memory, at least':<18} {readable(estimated.least)}")
-    if measured is not None:
-        if measured.peak is not None:
-            say(f"  {'memory, measured':<18} {readable(measured.peak)} for all that the program holds")
+    if seconds is not None:
+        if estimated.peak is not None:
+            say(f"  {'memory, measured':<18} {readable(estimated.peak)} for all that the program holds")
         epochs = estimated.training.epochs
         most = "at most " * (estimated.training.stopping_rule is not None)
         say(
-            f"  {'time':<18} [bold]{most}{_time(measured.total(epochs))}[/], {epochs:,} epochs of "
-            f"{_time(measured.epoch)}: predicted from {measured.epochs} measured epochs"
+            f"  {'time':<18} [bold]{most}{_time(seconds['total'])}[/], {epochs:,} epochs of "
+            f"{_time(seconds['epoch'])}: predicted from {estimated.measured_epochs} measured epochs"
         )
     verdict = escape(estimated.verdict())
     say(f"[bold]{verdict}[/]" if estimated.fits is False else verdict)

@@ -67,9 +67,9 @@ def fit(
     check_out(predictions, WRITERS)
 
     from kernode.estimators.classifier import NodeKernelClassifier
-    from kernode.models.changes import Changes
+    from kernode.models.changes import by_part
 
-    parameters = Changes.of(**changes, precision=run.precision).parameters()
+    parameters = by_part(**changes, precision=run.precision)
     model = NodeKernelClassifier(variant, **parameters, random_state=run.seed, device=run.device)
     if dry_run:
         from kernode.cli.dry_run import dry_run as estimate
@@ -125,7 +125,7 @@ def fit_and_save(
             notes = InputNotes(read, quiet=output.silent)
             callbacks = [one for one in (notes, ProgressBar(begin), file, board) if one is not None]
             model.set_params(callbacks=callbacks).fit(**arguments(read))
-            final = model.refit() if again and model.leaves_labels else model
+            final = model.refit() if again and model.has_unused_labels else model
             notes.tell()
         replaced = out.exists()
         final.save(out, with_graph=run.with_graph)
@@ -153,11 +153,6 @@ def fit_and_save(
     if test:
         figure = "auc" if "auc_mean" in test else "accuracy"
         note("result", f"test {figure} {test[f'{figure}_mean']:.2f} %", test=report["test"], model=str(out))
-    if board is not None:
-        settings = {name: report[name] for name in ("dataset", "variant", "replicas", "seed")}
-        settings |= final.model_.training.to_json()
-        figures = {f"test/{name}": number for name, number in test.items()}
-        board.finish({name: value for name, value in settings.items() if value is not None}, figures)
     return report, final
 
 

@@ -59,10 +59,10 @@ def links(
     variant, changes = with_settings(run.settings, "links", variant, usual, changes)
 
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
-    from kernode.models.changes import Changes
+    from kernode.models.changes import by_part
     from kernode.tasks.links.evaluation import lines
 
-    parameters = Changes.of(**changes, precision=run.precision).parameters()
+    parameters = by_part(**changes, precision=run.precision)
     kind = LinkKernelTransformer if all_edges else LinkPredictor
     model = kind(variant, **parameters, random_state=run.seed, replicas=len(run.seeds()), device=run.device)
 

@@ -25,7 +25,7 @@ def plot(
         Path | None, typer.Option("--out", "-o", help="Folder.", show_default="MODEL-pictures")
     ] = None,
     plane: Annotated[
-        str, typer.Option(help="Where the nodes of the embedding lie by: tsne, umap or pca.")
+        str, typer.Option(help="Where the nodes of the embedding lie by: tsne or pca.")
     ] = "tsne",
     output: OutputOptions,
 ) -> None:

@@ -20,7 +20,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="FILE.html.", show_default="MODEL-report.html")
     ] = None,
-    plane: Annotated[str, typer.Option(help="Where nodes lie in the plane by: tsne, umap or pca.")] = "tsne",
+    plane: Annotated[str, typer.Option(help="Where nodes lie in the plane by: tsne or pca.")] = "tsne",
     output: OutputOptions,
 ) -> None:
     """Write one page about a model: accuracy and baselines, nodes, classes, uncertain answers, settings.

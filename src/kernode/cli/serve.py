@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import os
 import secrets
+import signal
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _SETTINGS = "KERNODE_SERVE"  # environment variable with the options, for worker processes
-_MOST_CONNECTIONS = 500  # more are answered with 503
+_MOST_CONNECTIONS = 4000  # more are answered with 503
 
 
 def serve(
@@ -53,19 +55,22 @@ def serve(
     workers: Annotated[
         int, typer.Option(help="Processes that answer, each with the model in memory.", min=1, max=64)
     ] = 1,
-    plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne, umap or pca.")] = "tsne",
+    plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne or pca.")] = "tsne",
     output: OutputOptions,
 ) -> None:
     """Explore a trained model in the browser: nodes, classes, similar nodes and explanations.
 
     Listens on this machine alone unless --host says otherwise. The first start lays the nodes out, which
-    takes minutes for 20,000 nodes and is cached; --plane pca takes a moment. The
-    same answers are JSON under /api, described at /docs. Ctrl-C ends it.
+    takes minutes for 20,000 nodes and is cached; --plane pca takes a moment. The same answers are JSON under
+    /api, described at /docs. Requests are logged to stderr. Ctrl-C or SIGTERM ends it, SIGHUP reads the model
+    again.
 
     Example: [bold]kernode serve cora.safetensors[/], then open the address that it prints
     """
     try:
         import fastapi  # noqa: F401
+        import httptools  # noqa: F401
+        import prometheus_client  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         sentence = f"serve needs {error.name}: pip install 'kernode[serve]'."
@@ -75,9 +80,9 @@ def serve(
 
     if root_path and not root_path.startswith("/"):
         raise bad_setting("root_path", "a path that begins with a slash, such as /kernode", root_path)
-    local = _is_loopback(host)
+    local, printed = _is_loopback(host), None
     if not local and not token:
-        token = secrets.token_urlsafe(24)
+        token = printed = secrets.token_urlsafe(24)  # a given one is not printed: output may be a log
     check_token(token)
     with _listening(host, port) as listening:
         settings: dict[str, Any] = {
@@ -89,12 +94,12 @@ def serve(
         }
         with progress("serve", quiet=output.silent):
             app = _application(settings)  # with several workers, too: errors are raised here, once
-        url = _url(host, listening.getsockname()[1], token)
+        url = _url(host, listening.getsockname()[1], printed)
         if output.json:
             print_json({"url": url, "model": str(model.model), "workers": workers})
         elif not output.quiet:
             say(f"kernode explorer of {escape(str(model.model))}: [bold]{escape(url)}[/]   (Ctrl-C ends it)")
-        _run(app, settings, listening, workers)
+        _run(app, settings, listening, workers, logging.WARNING if output.quiet else logging.INFO)
 
 
 def application() -> FastAPI:
@@ -103,36 +108,58 @@ def application() -> FastAPI:
 
 
 def _application(settings: Mapping[str, Any]) -> FastAPI:
+    import torch
+
     from kernode.viz.explorer import app
 
-    given = settings["model"] | {
-        name: None if settings["model"][name] is None else Path(settings["model"][name])
-        for name in ("model", "nodes")
-    }
-    on = QueryOptions(**given).open().on
-    return app(on, **{name: settings[name] for name in ("token", "hosts", "plane", "root_path")})
+    def read() -> Any:
+        given = settings["model"]
+        return QueryOptions(**(given | {"model": Path(given["model"])})).open().on
+
+    kept = {name: settings[name] for name in ("token", "hosts", "plane", "root_path")}
+    found = app(read(), reload=read, **kept)
+    torch.set_num_threads(1)  # answers are many small products, several at a time
+    return found
 
 
-def _run(app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, workers: int) -> None:
-    """Serve until Ctrl-C."""
+def _run(
+    app: FastAPI, settings: Mapping[str, Any], listening: socket.socket, workers: int, level: int
+) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
+    loud = {"handlers": ["stderr"], "level": level}
     options: dict[str, Any] = {
-        "log_level": "warning",
-        "access_log": False,
+        "log_config": {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+            "loggers": {"kernode.explorer": loud, "uvicorn": loud | {"level": logging.WARNING}},
+        },
+        "access_log": False,  # the explorer logs requests itself, without their queries
+        "http": "kernode.viz.explorer.connection:TimedProtocol",
         "root_path": settings["root_path"],
         "timeout_graceful_shutdown": 1,  # second
         "limit_concurrency": _MOST_CONNECTIONS,
+        "timeout_worker_healthcheck": 300,  # seconds to read the model
         "server_header": False,
     }
+    with suppress(ImportError, ValueError):  # Windows has no such limit
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         if workers == 1:
             uvicorn.Server(uvicorn.Config(app, **options)).run(sockets=[listening])
-            return
-        os.environ[_SETTINGS] = json.dumps(settings, default=str)
-        config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **options)
-        Multiprocess(config, sockets=[listening]).run()
+        else:
+            os.environ[_SETTINGS] = json.dumps(settings, default=str)
+            config = uvicorn.Config("kernode.cli.serve:application", factory=True, workers=workers, **options)
+            Multiprocess(config, sockets=[listening]).run()
+    logging.getLogger("kernode.explorer").info("the explorer has ended")
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -40,7 +40,7 @@ def with_settings(
 
 def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
     """Return the variant that a file names, and its settings, checked before they mix with other options."""
-    from kernode.tasks.classes.configure import configure
+    from kernode.tasks.classes.variants import configure
     from kernode.tasks.links.variants import configure_links
 
     try:

@@ -21,7 +21,7 @@ from kernode.errors import InputError, KernodeError, kept
 
 if TYPE_CHECKING:
     from kernode.search.space import Problem
-    from kernode.search.tune import Found
+    from kernode.search.tune import SearchResult
 
 _SHOWN = 5  # trials
 
@@ -132,13 +132,13 @@ def tune(
 
 def _has_random_split(problem: Problem) -> bool:
     """Whether the test nodes of another seed took part in this search."""
-    from kernode.io.split_file import is_split_file
+    from kernode.io.node_split import is_split_file
 
     split = problem.split_name
     return split is None or (split not in ("fastgcn", "public") and not is_split_file(split))
 
 
-def _comments(problem: Problem, found: Found, following: str) -> list[str]:
+def _comments(problem: Problem, found: SearchResult, following: str) -> list[str]:
     """Where the settings come from, and how to use them."""
     failed = f", {len(found.failures)} of which failed" if found.failures else ""
     on = [f"split {problem.split_name}"] if problem.split_name else []

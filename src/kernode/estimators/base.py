@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,15 +12,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
-from kernode.config import Config, changed
+from kernode.config import Config
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
 from kernode.kernels import BaseKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
-from kernode.models.changes import PARTS, Changes, part_of
+from kernode.models.changes import PARTS, by_part, combined, part_of
 from kernode.models.model import Model
-from kernode.progress import heard_by
 from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -30,7 +28,7 @@ _KINDS: dict[str, type[Config]] = {
     "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
 }  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
-_OF_VARIANTS = {"objective", "kernel_loss", "layers", "normalized"}  # settings that are fields of no part
+_OF_VARIANTS = {"objective", "kernel_loss", "layers", "normalized", "scaled"}  # fields of no part
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
@@ -55,7 +53,7 @@ class KernelEstimator(BaseEstimator):
         """The estimator that answers with a model that was read from a file, on a graph or on its own."""
         raise NotImplementedError
 
-    def _know(self, model: Any) -> None:
+    def _set_fitted(self, model: Any) -> None:
         """Set the fitted attributes that all estimators have."""
         self.model_, self.history_ = model, model.history
         # Seeds and threads repeat the run; a file does not say its threads.
@@ -120,14 +118,8 @@ class KernelEstimator(BaseEstimator):
 
     def _change(self, part: str, settings: Mapping[str, Any]) -> None:
         """Change settings of a part: of the one that is given, or of the variant's."""
-        given = getattr(self, part)
-        if given is None or isinstance(given, str):
-            settings = {**({} if given is None else {"objective": given}), **settings}
-            setattr(self, part, settings)
-        elif isinstance(given, Mapping):
-            setattr(self, part, {**given, **settings})
-        else:
-            setattr(self, part, changed(given, settings))
+        given = {} if (own := getattr(self, part)) is None else {part: own}
+        setattr(self, part, combined(given, {part: settings})[part])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; ``deep``: also the settings of parts, as ``kernel__gamma``."""
@@ -151,14 +143,10 @@ class KernelEstimator(BaseEstimator):
             kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS.get(part, ()))]
             known = {field.name for kind in kinds for field in dataclasses.fields(kind)} | _OF_VARIANTS
             if part not in PARTS or not (names[0] in known or isinstance(getattr(self, part), Config)):
-                who = type(self).__name__
                 raise InputError(
-                    f"{path!r} is not a parameter of {who}.",
-                    "unknown",
-                    what="parameter",
-                    setting=path,
-                    name=path,
-                )
+                    f"{path!r} is not a parameter of {type(self).__name__}.",
+                    "unknown", what="parameter", setting=path, name=path,
+                )  # fmt: skip
             settings: Any = value
             for name in reversed(names):
                 settings = {name: settings}
@@ -167,10 +155,9 @@ class KernelEstimator(BaseEstimator):
         return self
 
     @property
-    def _changes(self) -> Changes:
+    def _changes(self) -> dict[str, Any]:
         """What the parameters change in the variant."""
-        own = Changes.of(**{name: getattr(self, name) for name in PARTS})
-        return own | Changes.of(**{name: getattr(self, name) for name in _SHORTCUTS})
+        return by_part(**{name: getattr(self, name) for name in (*PARTS, *_SHORTCUTS)})
 
     def _run(self) -> Run:
         """How a fit is run."""
@@ -212,12 +199,6 @@ class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def heard_by_verbose(run: Run) -> AbstractContextManager[None]:
-    """Have a run's Verbose callback, if there is one, print how far preparations are."""
-    verbose = next((one for one in run.callbacks if isinstance(one, Verbose)), None)
-    return nullcontext() if verbose is None else heard_by(verbose.preparing)
 
 
 def settings_of(model: Any, device: str) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from kernode.models.model import Report
 from kernode.tasks.classes.calibration import FEWEST
 from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
 from kernode.tasks.classes.labels import as_weights, nodes_and_classes, require_classes
-from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.names import ClassNames
+from kernode.tasks.classes.model import ClassNames, NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.version import versions
 
@@ -115,13 +114,13 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
                     "missing",
                     setting="X",
                 )
-            return fit_report(known, self._splits, self._given)
+            return fit_report(known, self._splits, self._labelled)
         require_aligned(X, y=y)
         nodes, classes, truth = self._truth(known, X, y)
         trained = np.isin(nodes, self.model_.train).sum() if known.has_training_nodes else 0
         if trained:
             warn(f"{trained:,} of the {len(nodes):,} nodes trained some replica: the figures are optimistic.")
-        figures = evaluate(known, np.asarray(nodes)[None], truth[None], classes.classes, self._given)
+        figures = evaluate(known, np.asarray(nodes)[None], truth[None], classes.classes, self._labelled)
         return Report(figures | {"versions": versions()}, lines)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:

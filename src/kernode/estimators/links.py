@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kernode.errors import InputError, bad_setting
-from kernode.estimators.base import KernelEstimator, VectorsMixin, heard_by_verbose, settings_of
+from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
 from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
 from kernode.io.edge_split import EdgeSplit
@@ -21,7 +22,7 @@ from kernode.models.model import Report
 from kernode.models.variants import known_name
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.model import LinkModel, LinkModelOnGraph
-from kernode.tasks.links.task import LinkTask, as_links, require_one_reading, split_pairs
+from kernode.tasks.links.task import LinkTask, as_links, require_unambiguous, split_pairs
 from kernode.tasks.links.variants import configure_links
 from kernode.training.settings import advise_more_epochs
 
@@ -33,7 +34,7 @@ class _LinkEstimator(KernelEstimator):
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
-        self._know(on.model)
+        self._set_fitted(on.model)
         self.split_ = split
         self.n_features_in_ = 2 if isinstance(self, LinkPredictor) else 1  # the nodes of a pair, or the node
         self._on_graph, self._whole = on, whole
@@ -146,8 +147,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         else:
             task = self._pairs_task(X, y, graph)
         methods = self.methods(dataset)
-        with heard_by_verbose(task.run):
-            on = fit_candidates(task, methods)
+        on = fit_candidates(task, methods)
         advise_more_epochs(on.model, "auc")
         return self._take(on, task.split, task.whole)
 
@@ -159,9 +159,9 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         require_aligned(X, y=y)
         linked = None if y is None else as_links(y)
         pairs, graph, run = as_pairs(X), require_graph(graph), self._run()
-        require_one_reading(graph, pairs, linked)
+        require_unambiguous(graph, pairs, linked)
         split, others = split_pairs(graph, graph.find(pairs), linked, run.seeds[0])
-        return LinkTask(split.graph, split, run, others, beside=graph)
+        return LinkTask(split.graph, split, run, others, known_graph=graph)
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         self.classes_ = np.array([0, 1])
@@ -256,22 +256,22 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
             graph.find(as_nodes(X))
         methods = self.methods()
         task = LinkTask.of_all_edges(graph, self._run())
-        with heard_by_verbose(task.run):
-            on = fit_candidates(task, methods)
+        on = fit_candidates(task, methods)
         return self._take(on, task.split, graph)
 
     def methods(self, dataset: str = "") -> Candidates:
         """The method of the parameters, trained to its last epoch: no edge is left to choose by."""
         self._require_scoring()
         changes, variant = self._changes, "embedding" if self.variant == "auto" else self.variant
-        for name in ("selection", "patience", "stopping"):
-            if changes.of_part("training").get(name) not in (None, "last"):
+        training = changes.get("training", {})
+        for name in ("selection", "patience", "stopping") if isinstance(training, Mapping) else ():
+            if training.get(name) not in (None, "last"):
                 raise InputError(
                     f"{name} has no effect where all edges train: none is left to choose an epoch by.",
                     "no-effect", setting=name,
                 )  # fmt: skip
         method, training = configure_links(variant, changes=changes)
-        return {str(variant).lower(): (method, training.to_the_last())}
+        return {str(variant).lower(): (method, training.without_selection())}
 
     def transform(self, X: Any) -> np.ndarray:
         """Vectors of nodes X, or with None of all in the graph's order: m × replicas·d."""

@@ -11,21 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.errors import InputError
-from kernode.estimators.base import KernelEstimator, VectorsMixin, heard_by_verbose, settings_of
+from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
 from kernode.estimators.queries import NodeQueries
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend
-from kernode.io.tables.target import with_target
-from kernode.models.changes import Changes
+from kernode.io.tables.columns import with_target
+from kernode.models.changes import by_part, combined
 from kernode.models.fit import Candidates, fit_candidates
-from kernode.tasks.classes.configure import candidates, is_sum, settings_key
-from kernode.tasks.classes.folds import fit_all_labels, fit_in_folds
 from kernode.tasks.classes.labels import (
     as_weights,
     by_node,
+    fit_all_labels,
+    fit_in_folds,
     labelled,
     nodes_and_classes,
     require_classes,
@@ -37,6 +37,7 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
 from kernode.tasks.classes.sum import fit_sum
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
+from kernode.tasks.classes.variants import candidates, is_sum, settings_key
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
 
@@ -89,13 +90,12 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
             task = self._task(X, y, graph, validation, sample_weight, run)
         warn_of_single_nodes(task)
         sums = is_sum(self.variant) and len(methods) > 1
-        with heard_by_verbose(run):
-            if name == ALL_LABELLED or (X is not None and validation is None):
-                on = fit_in_folds(task, methods, sums=sums).with_metadata(split=name)
-            elif sums and task.validates:
-                on = fit_sum(task, methods, split=name)
-            else:
-                on = fit_candidates(task, methods, split=name)
+        if name == ALL_LABELLED or (X is not None and validation is None):
+            on = fit_in_folds(task, methods, sums=sums).with_metadata(split=name)
+        elif sums and task.validates:
+            on = fit_sum(task, methods, split=name)
+        else:
+            on = fit_candidates(task, methods, split=name)
         if sums:
             on = on.with_metadata(variant=str(self.variant).lower())
         advise_more_epochs(on.model, on.model.training.select_by)
@@ -110,12 +110,12 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
 
         On some graphs variants have settings of their own; ``tuned``: also those that a search found there.
         """
-        changes = self._changes | Changes.of(select_by=self.scoring)
+        changes = combined(self._changes, by_part(select_by=self.scoring))
         key = "" if graph is None else settings_key(graph)
         return candidates(self.variant, key, changes, tuned=tuned)
 
     @property
-    def leaves_labels(self) -> bool:
+    def has_unused_labels(self) -> bool:
         """Whether some nodes that have a class did not train."""
         return self.model_.train.shape[1] < int((self.graph_.labels >= 0).sum())
 
@@ -158,15 +158,15 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         model: NodeModel,
         device: str,
         on: NodeModelOnGraph | None = None,
-        given: LabelledNodes | None = None,
+        labelled_nodes: LabelledNodes | None = None,
         splits: list[Split] | None = None,
     ) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
-        self._know(model)
+        self._set_fitted(model)
         self.classes_ = np.array(model.classes)
         self.n_features_in_ = 1  # X is one column: the node
         none = np.empty((1, 0), np.int64)
-        self._given = given or LabelledNodes(model.train, model.train_labels, none, none)
+        self._labelled = labelled_nodes or LabelledNodes(model.train, model.train_labels, none, none)
         self._splits = splits
         self._device, self._on_own_graph = device, on
         self._on_other_graph: NodeModelOnGraph | None = None  # the last that was asked about

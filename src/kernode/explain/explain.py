@@ -25,7 +25,16 @@ from kernode.explain.explanation import (
     Shown,
     mean_and_spread,
 )
-from kernode.explain.parts import NodeOutputs, Pairs, Parts, Row, Words, distances, largest, require_sum
+from kernode.explain.parts import (
+    Contributions,
+    NodeOutputs,
+    Pairs,
+    Parts,
+    Row,
+    distances,
+    largest,
+    require_sum,
+)
 from kernode.explain.sum import SumRow, sum_head
 from kernode.graph import Graph, typed_names
 from kernode.tasks.classes.method import Method
@@ -36,7 +45,7 @@ if TYPE_CHECKING:
 
 # Nodes whose features are looked at, or as many as are shown; those of a hub's others are one remainder.
 _TAKEN_APART = 100
-_WORDS = 3  # of each neighbour that is shown
+_TOP_FEATURES = 3  # of each neighbour that is shown
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ class Lead:
         scored = Parts.of(row, targets)
         mean = torch.from_numpy(scored.whole + bias).softmax(dim=1).mean(dim=0).numpy()
         probabilities = on.model.calibrated(mean)
-        first, second = _contest(classes, probabilities, of_class, against)
+        first, second = _class_pair(classes, probabilities, of_class, against)
         return cls(outputs, row, targets, bias, scored, probabilities, first, second)
 
     @property
@@ -153,7 +162,7 @@ def _explain_node_of_sum(
     """The same of a sum: its score of a class is Σ_m w_m score_m, of which the lead is taken apart."""
     classes = on.model.classes
     probabilities = on.calibrated(np.array([node]))[0]
-    first, second = _contest(classes, probabilities, of_class, against)
+    first, second = _class_pair(classes, probabilities, of_class, against)
     row, (targets, bias) = SumRow.of(on, node), sum_head(on)
     by_node = torch.bmm(row.vectors.transpose(0, 1), targets).numpy()  # r × k × c
     constant = (torch.einsum("rd,rdc->rc", row.constant, targets) + bias).numpy()  # r × c
@@ -251,7 +260,7 @@ def _shown_of_sum(
         row.distances[first].tolist(),
         graph.classes_of(row.nodes[first]),
         repeat(None) if scores is None else map(tuple, scores[:, first].mean(axis=0).tolist()),
-        [tuple(Part(*one) for one in _most(of, _WORDS)) for of in words],
+        [tuple(Part(*one) for one in _most(of, _TOP_FEATURES)) for of in words],
         [mark.get("listed") for mark in graph.listed_marks(row.nodes[first])],
     )
     names = [
@@ -309,7 +318,7 @@ def _targets(on: NodeModelOnGraph, method: Method, row: Row) -> tuple[Tensor, np
     return towards.transpose(1, 2), np.zeros((r, c))
 
 
-def _contest(
+def _class_pair(
     classes: Sequence[Any], probabilities: np.ndarray, of_class: Any, against: Any
 ) -> tuple[int, int]:
     for name in (of_class, against):
@@ -348,7 +357,7 @@ def _shown(
     """A sum over the nodes of a row (r × k) by its largest neighbours and features, and what is left."""
     graph, outputs, names = on.graph, _outputs(on), feature_names(on.graph)
     order, apart = largest(by_node.mean(axis=0), len(row.nodes)), max(_TAKEN_APART, top)
-    words, first = Words.of(outputs, row, order[:apart], towards), order[:top]
+    words, first = Contributions.of(outputs, row, order[:apart], towards), order[:top]
     neighbours = map(
         Part,
         _names(graph, row.nodes[first]),
@@ -356,7 +365,7 @@ def _shown(
         distances(outputs, row)[first].tolist(),
         graph.classes_of(row.nodes[first]),
         repeat(None) if scored is None else map(tuple, scored.by_node[:, first].mean(axis=0).tolist()),
-        _words(names, words.of_nodes(len(first)).mean(axis=1)),
+        _top_features(names, words.of_nodes(len(first)).mean(axis=1)),
         [mark.get("listed") for mark in graph.listed_marks(row.nodes[first])],
     )
     mean = words.by_feature.mean(axis=0)
@@ -372,9 +381,9 @@ def _shown(
     )
 
 
-def _words(names: Sequence[str], values: np.ndarray) -> list[tuple[Part, ...]]:
+def _top_features(names: Sequence[str], values: np.ndarray) -> list[tuple[Part, ...]]:
     """The features that add most, of values k × f: for each of the k."""
-    most = largest(values, _WORDS)
+    most = largest(values, _TOP_FEATURES)
     said = zip(most.tolist(), np.take_along_axis(values, most, axis=1).tolist(), strict=True)
     return [tuple(Part(names[i], value) for i, value in zip(*of, strict=True) if value) for of in said]
 

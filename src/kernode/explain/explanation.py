@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,16 @@ class NodeExplanation:
         lines += ["", "by feature", *_feature_lines(self.features)]
         return "\n".join([*lines, "", self.held] if self.held else lines)
 
+    def _repr_html_(self) -> str:
+        chance = dict(zip(self.classes, self.probabilities, strict=True))[self.of_class]
+        rows = [
+            (part.name, part.hops, part.known_class, f"{part.value:+.4f}") for part in self.neighbours.parts
+        ]
+        title = (
+            f"{self.node}: {self.of_class} ({100 * chance:.1f} %), {self.lead:+.4f} ahead of {self.against}"
+        )
+        return _html_table(title, ("neighbour", "hops", "class", "adds"), rows)
+
 
 @dataclass(frozen=True)
 class PairPart:
@@ -161,6 +172,19 @@ class PairExplanation:
             lines += ["", f"through neighbours of {name}", *_part_lines(shown, "other nodes")]
             lines += ["", f"through features around {name}", *_feature_lines(features)]
         return "\n".join([*lines, "", self.held] if self.held else lines)
+
+    def _repr_html_(self) -> str:
+        rows = [(part.left, part.right, f"{part.value:+.4f}") for part in self.pairs]
+        title = f"{self.node} and {self.other}: K = {self.similarity:.4f}"
+        return _html_table(title, (f"near {self.node}", f"near {self.other}", "adds"), rows)
+
+
+def _html_table(title: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
+    """Return a table for a notebook."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    cells = ["".join(f"<td>{escape(str(value))}</td>" for value in row) for row in rows]
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"
 
 
 def _plain(value: Any) -> Any:

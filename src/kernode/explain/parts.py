@@ -158,7 +158,7 @@ def largest(values: np.ndarray, count: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Words:
+class Contributions:
     """What the features of m nodes add to one number, of each of r replicas."""
 
     by_feature: np.ndarray  # r × f: of all m nodes together
@@ -170,7 +170,7 @@ class Words:
 
     @classmethod
     @torch.no_grad()
-    def of(cls, outputs: NodeOutputs, row: Row, at: np.ndarray, target: Tensor) -> Words:
+    def of(cls, outputs: NodeOutputs, row: Row, at: np.ndarray, target: Tensor) -> Contributions:
         """Of the nodes at some places of a row, for ⟨g(v), w⟩ with w (r × d)."""
         parameters, nodes = outputs.parameters, row.nodes[at]
         x = outputs.map.features_of(outputs.graph, nodes, outputs.place)

@@ -15,10 +15,10 @@ from kernode.compute.stack import part, replica
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_nodes
-from kernode.io.tables.conditions import nodes_where
+from kernode.io.tables.columns import nodes_where
 from kernode.kernels.normalized import normalized
 from kernode.maps.former import former_json
-from kernode.tasks.classes.centroids import GRAM_BLOCK
+from kernode.tasks.classes.method import GRAM_BLOCK
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 _SHOWN = 12  # classes in a sentence
@@ -98,14 +98,14 @@ def outlier_scores(on: NodeModelOnGraph, nodes: np.ndarray, k: int = 5) -> np.nd
     """
     g, parameters = on.g, part(on.parameters, "kernel.")
     kernel = normalized(on.model.method.kernel)
-    asked = torch.from_numpy(np.asarray(nodes)).to(on.place.device)
+    queries = torch.from_numpy(np.asarray(nodes)).to(on.place.device)
     scores = []
     for i in range(len(g)):
         train = torch.from_numpy(on.model.train[min(i, len(on.model.train) - 1)]).to(on.place.device)
         x = kernel.embed(g[i : i + 1])
         step = max(1, GRAM_BLOCK // max(1, len(train)))
         parts = []
-        for some in asked.split(step):
+        for some in queries.split(step):
             similar = kernel.gram(x[:, some], x[:, train], replica(parameters, i))[0]
             similar = similar.masked_fill(some[:, None] == train, -torch.inf)
             nearest = similar.topk(min(k, len(train)), dim=1).values

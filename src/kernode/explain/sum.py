@@ -20,7 +20,7 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError
-from kernode.explain.parts import NodeOutputs, Row, Words, largest
+from kernode.explain.parts import Contributions, NodeOutputs, Row, largest
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import ball, induced, spheres
 from kernode.maps import FeatureMap, OnColumns
@@ -98,7 +98,7 @@ def _of_neighbours(
     vectors = row.vectors()
 
     def words(at: np.ndarray, towards: Tensor) -> tuple[np.ndarray, np.ndarray]:
-        found = Words.of(outputs, row, at, towards)
+        found = Contributions.of(outputs, row, at, towards)
         return found.by_feature, found.of_nodes(len(at))
 
     return Summand(row.nodes, vectors, torch.zeros_like(vectors[0]), names, words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,13 +15,13 @@ from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
 from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, feature_names
-from kernode.explain.parts import Words
+from kernode.explain.parts import Contributions
 from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
-from kernode.io.tables.conditions import as_features
-from kernode.progress import heard_by, tell
+from kernode.io.tables.columns import as_features
+from kernode.progress import heard_by
 from kernode.tasks.classes.method import Method
 
 if TYPE_CHECKING:
@@ -132,10 +131,8 @@ def column_of(graph: Graph, name: Any) -> int:
         return list(names).index(name)
     if not isinstance(name, str) and 0 <= name < graph.n_features:
         return int(name)
-    near = difflib.get_close_matches(str(name), names, 1)
-    hint = f"Is it {near[0]!r}?" if near else "Explanations of its nodes name features."
     raise InputError(
-        f"{graph.name!r} has no feature {name!r} among its {graph.n_features}. {hint}",
+        f"{graph.name!r} has no feature {name!r} among its {graph.n_features}. Explanations name them.",
         "unknown", what="feature", name=name,
     )  # fmt: skip
 
@@ -148,23 +145,18 @@ def smallest_change(on: NodeModelOnGraph, node: int, what: What = "edges") -> Sm
     then tried, and beyond that as many of the first as it takes, less those that it does not take. Each is
     verified by computing the answer anew: removing an edge changes degrees, and features switch units.
     """
-    asked = _Queries(on, node)
-    candidates = _candidates(on, node, what)
+    queries, candidates = _Queries(on, node), _candidates(on, node, what)
 
     def without(chosen: Sequence[int]) -> Edit:
         if what == "edges":
             return Edit(remove=tuple((node, one) for one in chosen))
         return Edit(features={(node, one): 0.0 for one in chosen})
 
-    n = len(candidates)
-    most = n + min(n, _ALL_PAIRS) * (min(n, _ALL_PAIRS) - 1) // 2 + 2 * n  # answers, at the very most
-
     def decides(chosen: Sequence[int]) -> bool:
-        tell(f"{what} left out", asked.count, most)
-        return bool(asked.probabilities(without(chosen)).argmax() != asked.own)
+        return bool(queries.probabilities(without(chosen)).argmax() != queries.own)
 
     chosen, proved = _search(candidates, decides)
-    return Smallest(what, tuple(chosen), proved, asked.count, asked.result(without(chosen)))
+    return Smallest(what, tuple(chosen), proved, queries.count, queries.result(without(chosen)))
 
 
 def _search(candidates: list[int], decides: Callable[[Sequence[int]], bool]) -> tuple[list[int], bool]:
@@ -193,7 +185,7 @@ def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
         own = on.graph.adjacency[[node]].indices.tolist()
         return sorted(own, key=lambda one: -adds.get(one, 0.0))
     at = np.searchsorted(lead.row.nodes, [node])
-    words = Words.of(lead.outputs, lead.row, at, lead.towards).of_nodes(1)[0].mean(axis=0)
+    words = Contributions.of(lead.outputs, lead.row, at, lead.towards).of_nodes(1)[0].mean(axis=0)
     row: Any = on.graph.features[[node]]
     row = row.toarray() if sparse.issparse(row) else row
     return sorted(np.flatnonzero(row[0]).tolist(), key=lambda one: -words[one])

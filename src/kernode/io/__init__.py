@@ -7,12 +7,11 @@ from pathlib import Path
 
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
-from kernode.io.fetch import read_fetched
-from kernode.io.node_split import Split, check_split, random_split, split_nodes
+from kernode.io.node_split import Split, random_split, read_split, split_nodes
 from kernode.io.npz import read_npz, write_npz
-from kernode.io.registry import DataSet, data_set, datasets, find, is_registered, made
+from kernode.io.planetoid import read_fetched
+from kernode.io.registry import DataSet, datasets, find, is_registered
 from kernode.io.shards import Store, is_store, write_store
-from kernode.io.split_file import read_split
 from kernode.io.synthetic import Synthetic, is_synthetic
 from kernode.io.tables import extend, is_table, read_table
 from kernode.io.tables.source import SUFFIXES
@@ -22,8 +21,6 @@ __all__ = [
     "Split",
     "Store",
     "Synthetic",
-    "check_split",
-    "data_set",
     "datasets",
     "extend",
     "load",
@@ -77,8 +74,7 @@ def load_graph(data: str | os.PathLike[str] | Graph) -> Graph:
         return read_table(data)
     is_name = isinstance(data, str) and not path.suffix and path.name == name
     if is_name and (is_registered(name) or not is_store(path)):
-        graph = made(name)
-        return read_fetched(find(name)) if graph is None else graph
+        return read_fetched(find(name))
     if path.is_dir():
         return Store.open(path).whole()
     if path.suffix.lower() == ".npz":

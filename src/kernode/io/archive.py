@@ -51,26 +51,15 @@ def checked_csr(
     return matrix
 
 
-# What zipfile and numpy raise on bytes that are not what they claim to be. MemoryError: an array
-# whose header promises more than there is.
+# What zipfile and numpy raise on bytes that are not what they claim to be.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, OSError, RuntimeError),
-    *(MemoryError, OverflowError),
+    *(OverflowError, NotImplementedError),
 )
-
-_PIECE = 2**22  # bytes that are read at a time
-_LARGEST_RATIO = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}  # bytes that one byte can stand for
-
-MAP_FROM = 64 * 2**20  # bytes of an array, stored as it is, that is left in the file and mapped
-
-_LOCAL_HEADER = struct.Struct("<26xHH")  # of a zip entry: how long the name and the extra field after it are
-_ZIP64 = struct.Struct("<HHQQ")  # the extra field that zipfile adds: number, length, two sizes
-_PADDING = struct.Struct("<HHH")  # an extra field as zipalign writes it: number, length, alignment
-_ALIGNMENT = 64  # bytes, as numpy aligns the content of an .npy file
 
 
 class Archive:
-    """The arrays of one open NPZ file, read on access; a large one is mapped, read-only."""
+    """The arrays of one open NPZ file, read on access."""
 
     def __init__(self, path: Path, zipped: zipfile.ZipFile) -> None:
         self.path = path
@@ -78,42 +67,16 @@ class Archive:
         self.names = tuple(name.removesuffix(".npy") for name in zipped.namelist() if name.endswith(".npy"))
 
     def read(self, name: str) -> np.ndarray:
-        """Read or map one array; Python objects are refused unopened."""
+        """Read one array; Python objects are refused unopened."""
         try:
-            return self._read(self._zipped.getinfo(f"{name}.npy"))
-        except FileError:
-            raise
+            entry = self._zipped.getinfo(f"{name}.npy")
+            with self._zipped.open(entry) as content:
+                read_header(content, entry.file_size)
+                content.seek(0)
+                return np.lib.format.read_array(content, allow_pickle=False)
         except _DAMAGED as error:
             what = f"holds the array '{name}', which is damaged or holds Python objects, never unpickled"
             raise damaged(self.path, what, "Write it again with plain arrays") from error
-
-    def _read(self, entry: zipfile.ZipInfo) -> np.ndarray:
-        # An entry that claims to unfold to more than its bytes can is a bomb, or damaged.
-        if entry.file_size > _LARGEST_RATIO.get(entry.compress_type, 0) * entry.compress_size:
-            raise ValueError("it cannot unfold to what it promises")
-        with self._zipped.open(entry) as content:
-            shape, fortran, dtype = read_header(content, entry.file_size)
-            start, size = content.tell(), math.prod(shape) * dtype.itemsize
-            if stored := entry.file_size > MAP_FROM and entry.compress_type == zipfile.ZIP_STORED:
-                _compare_crc(content)
-        if stored:
-            with self.path.open("rb") as file:
-                file.seek(entry.header_offset)
-                start += entry.header_offset + _LOCAL_HEADER.size
-                start += sum(_LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size)))
-            return np.memmap(self.path, dtype, "r", start, shape, order="F" if fortran else "C")
-        if size > MAP_FROM and size > (free := free_bytes()):
-            raise FileError(
-                f"{self.path}: the array '{entry.filename}' takes {readable(size)} of memory, and "
-                f"{readable(free)} are free. Write it uncompressed, so that it can stay in the file.",
-                "too-large",
-                need=size,
-                free=free,
-            )
-        with self._zipped.open(entry) as content:
-            array = np.lib.format.read_array(content, allow_pickle=False)
-            _compare_crc(content)
-        return array
 
 
 def read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -124,19 +87,14 @@ def read_header(content: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, n
     # Of a type without bytes any number fits, and each costs memory as soon as it is looked at.
     if dtype.hasobject or not dtype.itemsize or min(shape, default=0) < 0:
         raise ValueError("it holds Python objects, or nothing")
-    if content.tell() + math.prod(shape) * dtype.itemsize > size or max(shape, default=0) > size:
-        raise ValueError("it holds less than its header promises")
+    if content.tell() + math.prod(shape) * dtype.itemsize != size or max(shape, default=0) > size:
+        raise ValueError("it does not hold what its header promises")
     return shape, fortran, dtype
-
-
-def _compare_crc(content: IO[bytes]) -> None:
-    while content.read(_PIECE):  # to its end, where zipfile compares the CRC-32
-        pass
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open an NPZ file for reading."""
+    """Open an NPZ file for reading; one that unfolds to more than the free memory is refused."""
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give the name of a file.", "wrong-file", path=str(path))
     try:
@@ -146,8 +104,11 @@ def open_archive(path: Path) -> Iterator[Archive]:
     except _DAMAGED as error:
         raise damaged(path, "is not an NPZ file, or it is cut short") from error
     with zipped:
-        if sum(entry.compress_size for entry in zipped.infolist()) > path.stat().st_size:
-            raise damaged(path, "is damaged: the arrays in it overlap")
+        size, free = sum(entry.file_size for entry in zipped.infolist()), free_bytes()
+        if size > free:
+            sentence = f"{path}: its arrays take {readable(size)} of memory, and {readable(free)} are free. "
+            sentence += "On a larger machine make it a store, whose arrays stay on disk: kernode data shard."
+            raise FileError(sentence, "too-large", need=size, free=free)
         yield Archive(path, zipped)
 
 
@@ -161,10 +122,5 @@ def write_archive(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
             entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             entry.create_system = 3  # Unix, wherever it is written
             entry.external_attr = 0o644 << 16
-            zip64 = array.nbytes > 2**30
-            if array.nbytes > MAP_FROM:  # padded, so that it begins at a multiple of the alignment
-                header = _LOCAL_HEADER.size + len(entry.filename) + zip64 * _ZIP64.size + _PADDING.size
-                length = -(file.tell() + header) % _ALIGNMENT
-                entry.extra = _PADDING.pack(0xD935, 2 + length, _ALIGNMENT) + bytes(length)
-            with zipped.open(entry, "w", force_zip64=zip64) as content:
+            with zipped.open(entry, "w", force_zip64=array.nbytes > 2**30) as content:
                 np.lib.format.write_array(content, array, allow_pickle=False)

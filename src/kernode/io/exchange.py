@@ -101,26 +101,6 @@ def from_networkx(
     return read_table(edges, nodes, id="(node)", label=label, features=features, name=name)
 
 
-def to_networkx(graph: Graph) -> Any:
-    """A networkx graph with ``features``, ``label`` (a class name, or None) and ``weight``.
-
-    >>> graph = Graph.from_edges([(0, 1)], np.eye(2), [0, -1], node_names=["ann", "bob"])
-    >>> to_networkx(graph).nodes["ann"]["label"]
-    '0'
-    """
-    import networkx
-
-    names = range(graph.n_nodes) if graph.node_names is None else graph.node_names.tolist()
-    classes = (*graph.class_names, None)  # the last is that of −1
-    rows = zip(names, _dense(graph), graph.labels, strict=True)
-    out = networkx.Graph(name=graph.name)
-    out.add_nodes_from((name, {"features": row, "label": classes[label]}) for name, row, label in rows)
-    upper = sparse.triu(graph.adjacency, format="coo")
-    entries = zip(upper.row, upper.col, upper.data.tolist(), strict=True)
-    out.add_weighted_edges_from((names[u], names[v], weight) for u, v, weight in entries)
-    return out
-
-
 def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
     """A graph from PyTorch Geometric's ``Data``: x, edge_index, y, and weights of edges where there are any.
 
@@ -177,15 +157,11 @@ def to_pyg(graph: Graph) -> Any:
         sentence = "to_pyg needs PyTorch Geometric: pip install 'kernode[pyg]'."
         raise MissingExtraError(sentence, "extra", package="torch_geometric", extra="pyg") from None
     entries = graph.adjacency.tocoo()
+    x: Any = graph.features
     weighted = bool((entries.data != 1).any())
     return Data(
-        x=torch.tensor(_dense(graph), dtype=torch.float32),
+        x=torch.tensor(x.toarray() if sparse.issparse(x) else x, dtype=torch.float32),
         edge_index=torch.tensor(np.stack([entries.row, entries.col]), dtype=torch.int64),
         y=torch.tensor(graph.labels),
         edge_weight=torch.tensor(entries.data) if weighted else None,
     )
-
-
-def _dense(graph: Graph) -> np.ndarray:
-    x: Any = graph.features
-    return x.toarray() if sparse.issparse(x) else x

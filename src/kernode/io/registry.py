@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kernode.errors import InputError, bad_setting
-from kernode.graph import Graph
+from kernode.errors import InputError
 from kernode.io.synthetic import is_synthetic
 from kernode.storage import cache_folder
 
@@ -59,10 +58,7 @@ class DataSet:
     @property
     def is_here(self) -> bool:
         """Whether that file is there."""
-        try:
-            return self.path.is_file()
-        except OSError:  # a cache folder that this user may not look into
-            return False
+        return os.path.isfile(self.path)  # noqa: PTH113 (False in a folder that this user may not look into)
 
 
 def _entry(values: dict[str, Any]) -> DataSet:
@@ -73,32 +69,6 @@ def _entry(values: dict[str, Any]) -> DataSet:
 _FACTS = tomllib.loads(Path(__file__).with_name("datasets.toml").read_text(encoding="utf-8"))
 DIGESTS: dict[str, str] = _FACTS["sha256"]  # of Planetoid's raw files
 _BY_NAME = {values["name"]: _entry(values) for values in _FACTS["datasets"]}
-_MADE: dict[str, Callable[[], Graph]] = {}  # by name: functions that make a graph
-
-
-def data_set(name: str) -> Callable[[Callable[[], Graph]], Callable[[], Graph]]:
-    """Give a graph a name: ``@data_set("mine")`` above a function that makes or reads it.
-
-    >>> @data_set("a-pair")
-    ... def pair():
-    ...     return Graph.from_edges([(0, 1)], [[1.0], [2.0]])
-    >>> made("A-pair"), made("nothing")
-    (Graph('a-pair': 2 nodes, 1 edges, 1 features, 0 classes), None)
-    """
-    if name != name.lower() or name in _BY_NAME or is_synthetic(name):
-        raise bad_setting("name", "in small letters, and not the name of another data set", name)
-
-    def add(make: Callable[[], Graph]) -> Callable[[], Graph]:
-        _MADE[name] = make
-        return make
-
-    return add
-
-
-def made(name: str) -> Graph | None:
-    """The graph that :func:`data_set` gave this name, whatever its case; None where it gave it to none."""
-    make = _MADE.get(name.lower())
-    return None if make is None else replace(make(), name=name.lower())
 
 
 def datasets() -> tuple[DataSet, ...]:
@@ -116,7 +86,7 @@ def is_registered(name: str) -> bool:
     >>> is_registered("Cora"), is_registered("synthetic:nodes=50"), is_registered("mine")
     (True, True, False)
     """
-    return name.lower() in (*_BY_NAME, *_MADE) or is_synthetic(name)
+    return name.lower() in _BY_NAME or is_synthetic(name)
 
 
 def find(name: str) -> DataSet:
@@ -130,12 +100,11 @@ def find(name: str) -> DataSet:
     """
     if name.lower() in _BY_NAME:
         return _BY_NAME[name.lower()]
-    known = [*_BY_NAME, *_MADE]
-    close = difflib.get_close_matches(name.lower().partition(":")[0], [*known, "synthetic"], n=1)
+    close = difflib.get_close_matches(name.lower().partition(":")[0], [*_BY_NAME, "synthetic"], n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
     sentence = (
         f"There is no data set '{name}'.{hint} "
-        f"Give one of {', '.join(known)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
+        f"Give one of {', '.join(_BY_NAME)}, or the path of an .npz file, or synthetic:nodes=1000,degree=10."
     )
     raise InputError(sentence, "unknown", what="data set", name=name)
 

@@ -1,9 +1,8 @@
 """A graph on disk as a folder of ``.npy`` arrays, of which each of several processes maps its own rows.
 
 Every array is that of the whole graph, and a share is a slice of its rows: one store serves any number of
-processes. ``store.json`` states the sizes, from which the type and shape of every array follow, and a SHA-256
-of each block of 16 MB; a process compares the blocks that it touches, once. The headers of the ``.npy`` files
-are for other programs: nothing in them is believed.
+processes. ``store.json`` has the sizes and a SHA-256 of each block of 16 MB of every file; a process compares
+the blocks that it touches.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from kernode.compute.chunks import chunks, row_chunks
 from kernode.errors import FileError, InputError, KernodeError, bad_setting
 from kernode.graph import Graph
 from kernode.graph.adjacency import FEATURES, merged, notes_on_edges
@@ -44,9 +43,8 @@ ROW = 16  # entries that a node counts as, in addition to its own
 _BLOCK = 2**24  # bytes under one SHA-256
 _BATCH = 2**24  # entries of the adjacency that are sorted at a time
 _HEADER = 128  # bytes that numpy writes before the content of an array of one or two axes
-_DTYPES = ("float16", "float32", "float64")  # of features
-_TYPES = {"labels": "i8", "indptr": "i8", "indices": "i4", "weights": "f4", "names": "u1", "offsets": "i8"}
-_verified: set[tuple[str, int, str, int]] = set()  # blocks that this process compared
+_REMEDY = "Restore it or shard again"
+_TYPES = {"indices": "<i4", "weights": "<f4"}  # of the arrays that are written a piece at a time
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
@@ -73,8 +71,6 @@ class Store:
     feature_entries: int | None  # of sparse features; None where they are dense
     dtype: str  # of the features
     entries: int  # of the adjacency: two for every edge
-    weighted: bool
-    name_bytes: int | None  # of all names in UTF-8; None where nodes have none
     class_names: tuple[str, ...]
     fingerprint: str
     notes: tuple[str, ...]
@@ -84,7 +80,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Store:
-        """Read ``store.json`` and compare the sizes of the files; no array is read."""
+        """Read ``store.json`` and the beginnings of the arrays."""
         folder = Path(folder)
         path = folder / FILE
         try:
@@ -105,28 +101,9 @@ class Store:
         with complete(path):
             values |= {name: tuple(values[name]) for name in ("class_names", "notes", "repairs")}
             store = cls(folder=folder, **values)
-            "".join((store.name, store.fingerprint, *store.class_names, *store.notes))  # all of them text
-            known = store.dtype in _DTYPES and 0 < store.features < 2**31
-            if not known or store.digests.keys() != store.arrays.keys():
-                raise damaged(path, "has fields that cannot be right", "Shard again")
-            for name in store.arrays:
+            for name in store.digests:
                 store._mapped(name, 0, 0)
         return store
-
-    @property
-    def arrays(self) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
-        """Type and shape of every array, by its name."""
-        n, filled = self.nodes, self.feature_entries
-        shapes: dict[str, tuple[int, ...]] = {"labels": (n,), "indptr": (n + 1,), "indices": (self.entries,)}
-        if self.weighted:
-            shapes["weights"] = (self.entries,)
-        if filled is None:
-            shapes["features"] = (n, self.features)
-        else:
-            shapes |= {"features.indptr": (n + 1,), "features.indices": (filled,), "features.data": (filled,)}
-        if self.name_bytes is not None:
-            shapes |= {"names": (self.name_bytes,), "names.offsets": (n + 1,)}
-        return {name: (_type(name, self.dtype), shape) for name, shape in shapes.items()}
 
     @property
     def classes(self) -> int:
@@ -137,39 +114,28 @@ class Store:
         """Where ``count`` shares begin and end, balanced by entries + 16 · nodes: ``count + 1`` numbers."""
         if not 1 <= count <= self.nodes:
             raise bad_setting("processes", f"1 to {self.nodes:,}, the nodes of {self.folder}", count)
-        return runs(np.diff(self._pointers("indptr", "indices", 0, self.nodes)) + ROW, count)
+        return runs(np.diff(self._mapped("indptr")) + ROW, count)
 
     def rows(self, start: int, stop: int) -> tuple[sparse.csr_array, np.ndarray | sparse.csr_array]:
         """Adjacency (rows × n) and features (rows × f) of nodes ``start … stop − 1``, mapped."""
-        adjacency = self._csr("", "weights" if self.weighted else None, start, stop, self.nodes)
-        if (adjacency.data <= 0).any():
-            raise self._damaged("weights", "holds a weight that is not above 0")
-        if self.feature_entries is not None:
-            return adjacency, FEATURES.add(
-                self._csr("features.", "features.data", start, stop, self.features)
-            )
-        features = self._mapped("features", start, stop)
-        if not all(np.isfinite(features[some]).all() for some in row_chunks(features)):
-            raise self._damaged("features", "holds a feature that is not a finite number")
-        return adjacency, FEATURES.add(features)
+        with complete(self.folder / FILE):
+            adjacency = self._csr("", "weights", start, stop, self.nodes)
+            if self.feature_entries is None:
+                return adjacency, FEATURES.add(self._mapped("features", start, stop))
+            features = self._csr("features.", "features.data", start, stop, self.features)
+            return adjacency, FEATURES.add(features)
 
     def labels(self) -> np.ndarray:
         """The class of every node, −1 where it is not known."""
-        labels = self._mapped("labels", 0, self.nodes)
-        if labels.min() < -1 or labels.max() >= len(self.class_names):
-            raise self._damaged("labels", "holds a label that is not a class of the store")
-        return np.asarray(labels)
+        return np.asarray(self._mapped("labels"))
 
     def names(self) -> np.ndarray | None:
         """The name of every node, or None where they have none."""
-        if self.name_bytes is None:
+        if "names" not in self.digests:
             return None
-        offsets = self._pointers("names.offsets", "names", 0, self.nodes).tolist()
-        content = self._mapped("names", 0, self.name_bytes).tobytes()
-        try:
+        offsets, content = self._mapped("names.offsets").tolist(), self._mapped("names").tobytes()
+        with complete(self.folder / FILE):
             texts = [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
-        except UnicodeDecodeError as error:
-            raise self._damaged("names", "holds names that are not UTF-8") from error
         return np.array(texts, str)
 
     def share(self, ranks: Ranks) -> GraphShare:
@@ -185,66 +151,50 @@ class Store:
 
     def whole(self) -> Graph:
         """The whole graph; dense features stay mapped."""
-        matrices, labels, names, origin = self.rows(0, self.nodes), self.labels(), self.names(), None
-        try:
-            with complete(self.folder / FILE):
-                if self.encoding is not None:
-                    repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
-                    origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
-                graph = Graph(*matrices, labels, self.class_names, names, self.name, self.notes, origin)
-                if graph.fingerprint != self.fingerprint:
-                    raise InputError("its arrays are not those of one graph.")
-        except InputError as error:
-            raise damaged(self.folder, f"does not hold a graph: {str(error).rstrip('.')}") from error
+        origin = None
+        with complete(self.folder / FILE):
+            if self.encoding is not None:
+                repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
+                origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
+            matrices, names = self.rows(0, self.nodes), self.names()
+            graph = Graph(*matrices, self.labels(), self.class_names, names, self.name, self.notes, origin)
+        if graph.fingerprint != self.fingerprint:
+            raise damaged(self.folder, "is damaged: its arrays are not those of one graph", _REMEDY)
         return graph
 
-    def _damaged(self, name: str, what: str) -> FileError:
-        return damaged(self.folder / f"{name}.npy", what, "Restore it or shard again")
+    def _mapped(self, name: str, start: int = 0, stop: int | None = None) -> np.ndarray:
+        """Rows of an array; its first block and those that they lie in are compared with their SHA-256."""
+        path = self.folder / f"{name}.npy"
 
-    def _mapped(self, name: str, start: int, stop: int) -> np.ndarray:
-        """Rows of an array, after the SHA-256 of each block that they lie in was compared, once."""
-        path, (kind, (length, *row)) = self.folder / f"{name}.npy", self.arrays[name]
-        first, last, size = (_HEADER + at * kind.itemsize * math.prod(row) for at in (start, stop, length))
+        def compare(blocks: range) -> None:
+            for block in blocks:
+                file.seek(block * _BLOCK)
+                if hashlib.sha256(file.read(_BLOCK)).hexdigest() != self.digests[name][block]:
+                    raise damaged(
+                        path, "is damaged: its checksum does not match", "Restore it or shard again"
+                    )
+
         try:
-            about = path.stat()
-            if about.st_size != size:  # what is mapped beyond the end of a file crashes
-                raise self._damaged(name, f"has {about.st_size:,} bytes where its store says {size:,}")
             with path.open("rb") as file:
-                for block in range(first // _BLOCK, -(-last // _BLOCK) if stop > start else 0):
-                    known = str(path.resolve()), block, self.digests[name][block], about.st_mtime_ns
-                    file.seek(block * _BLOCK)
-                    if known not in _verified and hashlib.sha256(file.read(_BLOCK)).hexdigest() != known[2]:
-                        raise self._damaged(name, "is damaged: its checksum does not match")
-                    _verified.add(known)
-                return np.memmap(file, kind, "r", first, (stop - start, *row))
-        except FileError:
-            raise
-        except (OSError, LookupError, TypeError) as error:
-            raise self._damaged(name, f"cannot be read ({first_line(error)})") from error
+                compare(range(1))
+                array: Any = np.load(path, mmap_mode="r")
+                row = array.itemsize * math.prod(array.shape[1:])
+                first, last = (array.offset + at * row for at in slice(start, stop).indices(len(array))[:2])
+                compare(range(max(1, first // _BLOCK), -(-last // _BLOCK)) if last > first else range(0))
+                return array[start:stop]
+        except (OSError, ValueError, EOFError, LookupError, TypeError) as error:
+            if isinstance(error, KernodeError):
+                raise
+            raise damaged(path, f"cannot be read ({first_line(error)})", _REMEDY) from error
 
-    def _pointers(self, name: str, into: str, start: int, stop: int) -> np.ndarray:
-        """Where rows of an array begin and end, ascending from 0 to its length."""
-        found, length = np.array(self._mapped(name, start, stop + 1)), self.arrays[into][1][0]
-        first, last = 0 if start == 0 else found[0], length if stop == self.nodes else found[-1]
-        if (found[1:] < found[:-1]).any() or not 0 <= first == found[0] or not found[-1] == last <= length:
-            raise self._damaged(name, f"does not rise from 0 to the length of {into}")
-        return found
-
-    def _csr(self, of: str, data: str | None, start: int, stop: int, width: int) -> sparse.csr_array:
-        """Rows of a matrix, with columns that ascend and finite values: ones without ``data``."""
-        indices, pointers = f"{of}indices", self._pointers(f"{of}indptr", f"{of}indices", start, stop)
-        begin, end = int(pointers[0]), int(pointers[-1])
-        values = None if data is None else self._mapped(data, begin, end)
-        path, columns = self.folder / f"{indices}.npy", self._mapped(indices, begin, end)
-        matrix = _matrix(path, pointers - begin, columns, values, width)
-        if not np.isfinite(matrix.data).all() or not matrix.has_canonical_format:
-            raise self._damaged(indices, "holds columns out of order, or of values that are not finite")
-        return matrix
-
-
-def _type(name: str, other: Any) -> np.dtype:
-    """The type of an array in its file: that of its last name, or another."""
-    return np.dtype(_TYPES.get(name.rpartition(".")[2], other)).newbyteorder("<")
+    def _csr(self, of: str, data: str, start: int, stop: int, width: int) -> sparse.csr_array:
+        """Rows of a matrix, without a copy of its entries; ones where no array has them."""
+        pointers = np.array(self._mapped(f"{of}indptr", start, stop + 1))
+        begin, end = pointers[[0, -1]].tolist()
+        columns = self._mapped(f"{of}indices", begin, end)
+        values = self._mapped(data, begin, end) if data in self.digests else np.ones(len(columns), np.float32)
+        path = self.folder / f"{of}indices.npy"
+        return _matrix(path, pointers - begin, columns, values, width)
 
 
 def runs(costs: np.ndarray, count: int) -> np.ndarray:
@@ -260,10 +210,9 @@ def runs(costs: np.ndarray, count: int) -> np.ndarray:
 
 
 def _matrix(path: Path, pointers: np.ndarray, columns: Any, values: Any, width: int) -> sparse.csr_array:
-    """A matrix of mapped arrays, without a copy of them; ones without values."""
+    """A matrix of mapped arrays, without a copy of them."""
     if len(columns) < 2**31:  # scipy has one type for both, and would copy the columns
         pointers = pointers.astype(np.int32)
-    values = np.ones(len(columns), np.float32) if values is None else values
     return checked_csr(path, path.stem, values, columns, pointers, (len(pointers) - 1, width))
 
 
@@ -271,9 +220,10 @@ def write_store(graph: Graph, folder: str | os.PathLike[str]) -> Store:
     """Write a graph to a new or empty folder."""
     matrix = graph.adjacency
     with _new_folder(Path(folder)) as target:
-        _append(target, {"indptr": matrix.indptr, "indices": matrix.indices})
-        _append(target, {"weights": matrix.data} if (matrix.data != 1).any() else {})
-        _finish(target, graph, graph.features, graph.node_names, graph.notes, graph.fingerprint)
+        _append(target, "indices", matrix.indices)
+        if (matrix.data != 1).any():
+            _append(target, "weights", matrix.data)
+        _finish(target, matrix.indptr, graph)
     return Store.open(folder)
 
 
@@ -287,17 +237,17 @@ def write_store_of_tables(tables: Tables, folder: str | os.PathLike[str]) -> Sto
         except duckdb.Error as error:
             sentence = f"{folder}: edges cannot be sorted ({first_line(error)}). Free memory or disk space."
             raise FileError(sentence, path=str(folder)) from error
-        indices, weights = (
-            np.memmap(path, _type(path.stem, None), "r", _HEADER) if path.exists() else None
-            for path in (target / "indices.npy", target / "weights.npy")
-        )
-        adjacency = _matrix(target / "indices.npy", indptr, indices, weights, tables.n)
-        said = tables.notes(int(indptr[-1]))
-        tables.con.execute("DROP TABLE pair")  # its memory is for the features
+        files = [(target / f"{name}.npy", kind) for name, kind in _TYPES.items()]
+        indices, *weights = (np.memmap(path, kind, "r", _HEADER) for path, kind in files if path.exists())
+        ones = np.broadcast_to(np.float32(1), indices.shape)  # take no memory
+        adjacency = _matrix(files[0][0], indptr, indices, weights[0] if weights else ones, tables.n)
+        notes += tables.notes(int(indptr[-1]))
+        tables.con.close()  # its memory is for the features
         encoding, features = tables.encoded(adjacency)
-        fingerprint = fingerprint_of(adjacency, features)
-        graph = tables.facts(encoding, (*notes, *said))
-        _finish(target, graph, features, tables.names, graph.notes, fingerprint)
+        graph = tables.facts(encoding, notes)
+        graph.features, graph.node_names = features, tables.names
+        graph.fingerprint = fingerprint_of(adjacency, features)
+        _finish(target, indptr, graph)
     return Store.open(folder)
 
 
@@ -326,9 +276,10 @@ def _append_pairs(folder: Path, tables: Any) -> tuple[np.ndarray, tuple[str, ...
         source, target = np.divmod(pairs, n)
         degrees[start + 1 : stop + 1] = np.bincount(source - start, minlength=stop - start)
         directed += count
-        _append(folder, {"indices": target} | ({} if weights is None else {"weights": weights}))
+        _append(folder, "indices", target)
+        if weights is not None:
+            _append(folder, "weights", weights)
     indptr = np.cumsum(degrees)
-    _append(folder, {"indptr": indptr})
     ((listed,),) = con.execute("SELECT count(*) FROM pair").fetchall()
     proper = int(buckets.sum()) // 2  # here, as in the other two, an edge was met from both ends
     return indptr, notes_on_edges(proper, directed // 2, int(indptr[-1]) // 2, listed - proper)
@@ -359,50 +310,44 @@ def _new_folder(folder: Path) -> Iterator[Path]:
         raise FileError(sentence, path=str(folder)) from error
 
 
-def _append(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write rows to the ends of the arrays' files, which begin with room for a header."""
-    for name, array in arrays.items():
-        with (folder / f"{name}.npy").open("ab") as file:
-            file.write(bytes(0 if file.tell() else _HEADER))
-            for rows in row_chunks(array):
-                file.write(array[rows].astype(_type(name, array.dtype), copy=False).tobytes())
+def _append(folder: Path, name: str, array: np.ndarray) -> None:
+    """Write to the end of an array's file, which begins with room for a header."""
+    with (folder / f"{name}.npy").open("ab") as file:
+        file.write(bytes(0 if file.tell() else _HEADER))
+        file.write(np.ascontiguousarray(array, _TYPES[name]).data)
 
 
-def _finish(
-    folder: Path, graph: Any, features: Any, names: Any, notes: tuple[str, ...], fingerprint: str
-) -> None:
-    """Write features, labels and names, the headers of all arrays, and ``store.json``."""
-    if features.dtype.name not in _DTYPES:
-        sentence = f"the features of a store must be {', '.join(_DTYPES)}. Got {features.dtype}."
-        raise InputError(sentence, "unsupported", dtype=features.dtype.name)
-    filled = sparse.issparse(features)
-    parts = {f"features.{name}": getattr(features, name) for name in ("indptr", "indices", "data") if filled}
-    _append(folder, {"labels": graph.labels, **(parts or {"features": features})})
+def _finish(folder: Path, indptr: np.ndarray, graph: Graph | SimpleNamespace) -> None:
+    """Write all but the entries of the adjacency, the headers of these, and ``store.json``."""
+    x: Any = graph.features
+    filled, names, entries = sparse.issparse(x), graph.node_names, int(indptr[-1])
+    arrays = {"indptr": indptr.astype(np.int64), "labels": graph.labels}
+    if filled:
+        arrays |= {"features.indptr": x.indptr.astype(np.int64), "features.indices": x.indices}
+    arrays["features.data" if filled else "features"] = x.data if filled else x
     if names is not None:
-        lengths = np.zeros(len(names) + 1, np.int64)
-        for some in chunks(len(names), 2**18):
-            encoded = [name.encode("utf-8", "surrogatepass") for name in names[some].tolist()]
-            lengths[some.start + 1 : some.stop + 1] = [len(name) for name in encoded]
-            _append(folder, {"names": np.frombuffer(b"".join(encoded), np.uint8)})
-        _append(folder, {"names.offsets": np.cumsum(lengths)})
-    sizes = {path.stem: path.stat().st_size - _HEADER for path in folder.glob("*.npy")}
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names.tolist()]
+        arrays["names"] = np.frombuffer(b"".join(encoded), np.uint8)
+        arrays["names.offsets"] = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    digests = {}
+    for path in sorted(folder.glob("*.npy")):
+        with path.open("r+b") as file:
+            if path.stem in _TYPES:
+                header = {"descr": _TYPES[path.stem], "fortran_order": False, "shape": (entries,)}
+                np.lib.format.write_array_header_1_0(file, header)
+                file.seek(0)
+            blocks = iter(lambda: file.read(_BLOCK), b"")
+            digests[path.stem] = [hashlib.sha256(block).hexdigest() for block in blocks]
+            os.fsync(file.fileno())
     encoding, repairs = (getattr(graph.origin, name, None) for name in ("encoding", "repairs"))
     store = Store(
-        folder=folder, name=graph.name, nodes=len(graph.labels), entries=sizes["indices"] // 4,
-        weighted="weights" in sizes, name_bytes=sizes.get("names"), class_names=graph.class_names,
-        features=features.shape[1], feature_entries=int(features.nnz) if filled else None,
-        dtype=features.dtype.name, fingerprint=fingerprint, notes=notes,
-        encoding=encoding and encoding.to_json(),
-        repairs=tuple(repair.short().to_json() for repair in repairs or ()), digests={},
+        folder=folder, name=graph.name, nodes=len(indptr) - 1, entries=entries, class_names=graph.class_names,
+        features=x.shape[1], feature_entries=int(x.nnz) if filled else None, dtype=x.dtype.name,
+        fingerprint=graph.fingerprint, notes=graph.notes, encoding=encoding and encoding.to_json(),
+        repairs=tuple(repair.short().to_json() for repair in repairs or ()), digests=digests,
     )  # fmt: skip
-    for name, (dtype, shape) in store.arrays.items():
-        with (folder / f"{name}.npy").open("r+b") as file:
-            header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, header)
-            file.seek(0)
-            blocks = (file.read(_BLOCK) for _ in range(0, _HEADER + sizes[name], _BLOCK))
-            store.digests[name] = [hashlib.sha256(block).hexdigest() for block in blocks]
-            os.fsync(file.fileno())
     values = {name: value for name, value in asdict(store).items() if name != "folder"}
     content = {"format": FORMAT, **values, "checksum": _checksum(values)}
     write_whole(folder / FILE, json.dumps(content, indent=1).encode() + b"\n")

@@ -60,25 +60,20 @@ def auc(positive: Tensor, negative: Tensor) -> Tensor:
     return 50 * (below_ + up_to).double().mean(dim=1) / negative.shape[1]
 
 
-def retrieval(similarity: Tensor, labels: Tensor, k: int = 10) -> tuple[Tensor, Tensor]:
-    """Return mean average precision and precision at k of similarities: r × m × m → r each, in float64.
-
-    Every node ranks all others, and is a query where another node has its label (m, or q × m where replicas
-    differ); a label below 0 is not a class. Similarities are compared in float32, and of equal ones the first
-    node comes first. Without a query the figures are NaN.
-
-    >>> similarity = torch.tensor([[[1.0, 0.2, 0.9], [0.2, 1.0, 0.4], [0.9, 0.4, 1.0]]])
-    >>> retrieval(similarity, torch.tensor([0, 0, 1]), k=1)
-    (tensor([50.], dtype=torch.float64), tensor([0.], dtype=torch.float64))
-    """
-    return retrieval_by_blocks(lambda rows: similarity[:, rows], len(similarity), labels, k)
-
-
 @torch.no_grad()
 def retrieval_by_blocks(
     similarity: Callable[[slice], Tensor], replicas: int, labels: Tensor, k: int
 ) -> tuple[Tensor, Tensor]:
-    """Return the same for similarities that are computed a block of rows (r × b × m) at a time."""
+    """Return mean average precision and precision at k of r × m × m similarities: r each, in float64.
+
+    ``similarity`` gives a block of rows, r × b × m. Every node ranks all others, and is a query where another
+    node has its label (m, or q × m where replicas differ); a label below 0 is not a class. Similarities are
+    compared in float32, and of equal ones the first node comes first. Without a query the figures are NaN.
+
+    >>> similarity = torch.tensor([[[1.0, 0.2, 0.9], [0.2, 1.0, 0.4], [0.9, 0.4, 1.0]]])
+    >>> retrieval_by_blocks(lambda rows: similarity[:, rows], 1, torch.tensor([0, 0, 1]), k=1)
+    (tensor([50.], dtype=torch.float64), tensor([0.], dtype=torch.float64))
+    """
     labels = labels if labels.dim() == 2 else labels[None]
     m = labels.shape[1]
     numbers = _NUMBERS_ON_CPU if labels.device.type == "cpu" else _NUMBERS

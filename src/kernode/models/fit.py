@@ -1,16 +1,22 @@
-"""Fit a task: one method, or whichever of several validates best (:mod:`kernode.models.halving`)."""
+"""Fit a task: one method, or whichever of several validates best.
+
+Successive halving (Jamieson and Talwalkar 2016): all candidates train for a few epochs, those with the best
+validation go on, and the last one trains to its end. It costs about three trainings at most of the one that
+is kept, and is the same every time: what decides is the validation figure after fixed numbers of epochs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from kernode.compute.place import cpu_threads
 from kernode.compute.sharing import sharing
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
 from kernode.io.sizes import GraphSizes
-from kernode.models.halving import JUDGES, reached, rungs, survivors
 from kernode.models.task import OnGraph, Task
 from kernode.progress import note
 from kernode.training.checkpoint import Checkpoint
@@ -24,6 +30,9 @@ Candidates = Mapping[str, tuple[Any, Training]]  # a method and its training, by
 REPLICAS = "runs"  # all replicas, after some of them have chosen
 AGAIN = "all"  # the choice, trained again on all nodes
 
+RUNGS = ((30, 4), (60, 3), (120, 1))  # after so many epochs, so many go on
+JUDGES = 3  # replicas that choose for all, where more share validation nodes
+
 
 def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) -> OnGraph:
     """Train the one candidate, or keep of several the one that validates best; ``about``: the split's name.
@@ -32,7 +41,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     since each brings more of it. The model's ``chosen_by_validation`` says what each candidate had, and
     ``epochs_tried`` after how many epochs.
     """
-    candidates, run = affordable(task, candidates), task.run
+    candidates, run = within_memory(task, candidates), task.run
     for one in run.callbacks:
         if isinstance(one, Checkpoint):
             one.check(checkpoint_parts(candidates))
@@ -58,7 +67,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
         for epoch, count in rungs(len(loops)):
             for name, loop in loops.items():
                 loop.run(epoch)
-                validated[name] = max(0.0, reached(loop.validated(), epoch))
+                validated[name] = max(0.0, best_validation(loop.validated(), epoch))
                 epochs[name] = min(epoch, loop.epoch)
             left = survivors([loop.validated() for loop in loops.values()], epoch, count)
             loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
@@ -89,7 +98,7 @@ def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
     return ["", *([*several, REPLICAS] if len(several) > 1 else []), AGAIN]
 
 
-def affordable(task: Task, candidates: Candidates) -> Candidates:
+def within_memory(task: Task, candidates: Candidates) -> Candidates:
     """Those that fit into memory; the first alone where nothing can choose."""
     sizes, place = GraphSizes.of(task.graph), task.run.place
     if not task.validates and len(candidates) > 1:
@@ -132,3 +141,41 @@ def _log_choice(chosen: str, by: str, validated: Mapping[str, float], epochs: Ma
     said = f"chose {chosen} by validation {by} ({figures} epochs)"
     rounded = {name: round(one, 4) for name, one in validated.items()}
     note("chosen", said, chosen=chosen, by=by, validation=rounded)
+
+
+def rungs(candidates: int) -> list[tuple[int, int]]:
+    """At which epochs so many candidates become how many.
+
+    >>> rungs(6), rungs(2)
+    ([(30, 4), (60, 3), (120, 1)], [(120, 1)])
+    """
+    found = []
+    for epoch, left in RUNGS:
+        if candidates > left:
+            found.append((epoch, left))
+            candidates = left
+    return found
+
+
+def best_validation(validated: np.ndarray, epoch: int) -> float:
+    """The best validation of the first epochs (E × r), as the mean of the replicas."""
+    return float(validated[:epoch].max(axis=0).mean())
+
+
+def survivors(validated: Sequence[np.ndarray], epoch: int, left: int) -> list[int]:
+    """Which candidates go on after an epoch, in their order; the first of equals first."""
+    ranked = sorted(range(len(validated)), key=lambda i: -best_validation(validated[i], epoch))
+    return sorted(ranked[:left])
+
+
+def choose(validated: Sequence[np.ndarray]) -> int:
+    """Which candidate is kept, if every one had trained to its end: by its validation, E × r each.
+
+    >>> slow, fast = np.linspace(0, 90, 200)[:, None], np.full((200, 1), 70.0)
+    >>> choose([slow, fast]), choose([slow, fast - 20])
+    (1, 0)
+    """
+    left = list(range(len(validated)))
+    for epoch, count in rungs(len(left)):
+        left = [left[i] for i in survivors([validated[i] for i in left], epoch, count)]
+    return left[0]

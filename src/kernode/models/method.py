@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters, part
-from kernode.config import Config, changed, require_part
-from kernode.errors import InputError
+from kernode.config import Config, require_part
 from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.maps import FeatureMap
 from kernode.maps.module import require_map
-from kernode.models.changes import Changes
+from kernode.models.changes import Changes, changed_kernel, changed_map
 from kernode.training.settings import OF_LEARNING, PER_REPLICA, Training
-
-_MOST_LAYERS = 1000
 
 
 @dataclass(frozen=True)
@@ -57,13 +52,11 @@ class KernelMethod(Config):
 
     def changed(self, changes: Changes) -> Self:
         """The method with other parts or settings; a map without a width gets this one's."""
-        feature_map, width = changes.parts.get("map", self.map), getattr(self.map.unwrapped, "outputs", None)
-        require_map(feature_map, "kernode.maps.HopMLP()")
+        feature_map = changed_map(self.map, changes.get("map", {}))
+        width = getattr(self.map.unwrapped, "outputs", None)
         if width is not None:
             feature_map = feature_map.for_classes(width)
-        parts = {"map": changed_map(feature_map, changes), "kernel": changes.kernel(self.kernel)}
-        found: Self = changed(replace(self, **parts), changes.of_part("method"))
-        return found
+        return replace(self, map=feature_map, kernel=changed_kernel(self.kernel, changes.get("kernel", {})))
 
     def varies_by_replica(self, training: Training) -> bool:
         """Whether training has a number for each replica."""
@@ -82,32 +75,3 @@ class KernelMethod(Config):
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
         """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
         return self.map.least_bytes(sizes, place) if training.epochs else 0.0
-
-
-def changed_map(feature_map: FeatureMap, changes: Changes) -> FeatureMap:
-    """A map with other settings; ``hidden``: widths, 0 for none, or one for all but the last layer."""
-    settings, inner = changes.of_part("map"), feature_map.unwrapped
-    layers = settings.pop("layers", None)
-    if layers is not None or "hidden" in settings:
-        if not hasattr(inner, "hidden"):
-            raise unknown_setting("hidden" if layers is None else "layers", inner)
-        hidden = settings.get("hidden", inner.hidden)
-        widths = tuple(np.atleast_1d(hidden).tolist()) if np.any(hidden) else ()
-        if layers is not None and len(widths) != whole("layers", layers, 1, _MOST_LAYERS) - 1:
-            if len(widths) != 1:
-                raise InputError(
-                    f"{layers} layers have {layers - 1} hidden widths. Got {widths}: give them.",
-                    "setting", setting="hidden", value=widths,
-                )  # fmt: skip
-            widths *= layers - 1
-        settings["hidden"] = widths
-    found: FeatureMap = changed(feature_map, settings)
-    return found
-
-
-def unknown_setting(setting: str, feature_map: FeatureMap) -> InputError:
-    """The error that a map has no such setting."""
-    return InputError(
-        f"{type(feature_map).__name__} has no setting {setting!r}: leave it out.",
-        "unknown", what="setting", setting=setting,
-    )  # fmt: skip

@@ -1,18 +1,21 @@
-"""Variants: methods by name, with their training settings, and what is changed in them."""
+"""Variants: methods by name, with their training settings, and choices among them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.registry import identify
-from kernode.models.changes import Changes
+from kernode.models.changes import Changes, by_part, changed_training, combined, flat, replaces_map
 from kernode.training.settings import Training, require_effect
 
-Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as :class:`Changes` takes them
+Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `by_part` takes them
+Found = Mapping[str, tuple[str, Mapping[str, Any]]]  # by data set: a variant, and what is changed in it
+_NONE: Changes = {}
 
 
 @dataclass(frozen=True)
@@ -30,24 +33,89 @@ class Variant:
     ) -> tuple[Any, Training]:
         """The method and training settings on a data set, with changes; one without effect is refused."""
         method, training = self.method, self.training
-        if "map" not in changes.parts:  # settings for a data set are of the variant's own map
+        if not replaces_map(changes):  # settings for a data set are of the variant's own map
             found = self.tuned_on.get(dataset) if tuned else None
-            own = Changes.of(**(found or self.settings_on.get(dataset, {})))
-            method, training = method.changed(own), own.training(training)
-        method, training = method.changed(changes), changes.training(training)
+            own = by_part(**(found or self.settings_on.get(dataset, {})))
+            method, training = method.changed(own), changed_training(training, own.get("training", {}))
+        method, training = method.changed(changes), changed_training(training, changes.get("training", {}))
         ignored = method.ignored_settings | training.ignored_settings
-        require_effect(changes.flat, ignored, f"{name.lower()} ({method.title})")
+        require_effect(flat(changes), ignored, f"{name.lower()} ({method.title})")
         return method, training
 
 
-def find_variant(variants: Mapping[str, Variant], name: Any, others: Iterable[str] = ()) -> Variant:
-    """A variant by its name, whatever its case; ``others``: what a sentence also offers."""
-    if not isinstance(name, str) or name.lower() not in variants:
-        raise InputError(
-            f"{name!r} is not a variant. Choose one of {', '.join((*others, *variants))}.",
-            "unknown", what="variant", setting="variant", name=name,
-        )  # fmt: skip
-    return variants[name.lower()]
+@dataclass(frozen=True)
+class Choice:
+    """Whichever of some variants validates best, by successive halving, or a sum of them."""
+
+    candidates: tuple[str, ...]
+    with_map: str  # the variant whose loss and training a given map is trained with
+    found: Found = field(default_factory=dict)  # by a search on a data set
+    sums: bool = False  # whether their kernels are summed, with weights by validation
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The variants of a task by name, and its choices among them."""
+
+    variants: Mapping[str, Variant]
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+
+    def __getitem__(self, name: Any) -> Variant:
+        """Return a variant by its name, whatever its case."""
+        key = str(name).lower()
+        if key in self.choices:
+            among = ", ".join(self.choices[key].candidates)
+            sentence = f"{name} is a choice among {among}: name one of them."
+            raise InputError(sentence, "setting", setting="variant")
+        if key not in self.variants:
+            known = ", ".join((*self.choices, *self.variants))
+            raise InputError(
+                f"{name!r} is not a variant. Choose one of {known}.",
+                "unknown", what="variant", setting="variant", name=name,
+            )  # fmt: skip
+        return self.variants[key]
+
+    def configure(
+        self, name: str, dataset: str = "", changes: Changes = _NONE, tuned: bool = True, **settings: Any
+    ) -> tuple[Any, Training]:
+        """Return a variant's method and training settings on a data set, with changes.
+
+        ``tuned``: whether settings that were searched for on that data set may be used. Not where other
+        nodes are tested than FastGCN's: the search may have seen them. ``settings``: more changes, by name;
+        one that has no effect is refused.
+        """
+        return self[name].configure(name, dataset, combined(changes, by_part(**settings)), tuned=tuned)
+
+    def candidates(
+        self, name: str, dataset: str = "", changes: Changes = _NONE, tuned: bool = True, **settings: Any
+    ) -> dict[str, tuple[Any, Training]]:
+        """Return the methods that a name stands for: a variant, or the candidates that have all the changes.
+
+        Where a search has found settings for the data set a choice is what it found, with a map that is
+        given one candidate with that map, and where validation chooses nothing its first candidate.
+        """
+        choice, changes = self.choices.get(str(name).lower()), combined(changes, by_part(**settings))
+        if choice is None:
+            return {str(name).lower(): self.configure(name, dataset, changes, tuned=tuned)}
+        if replaces_map(changes):
+            return {choice.with_map: self.configure(choice.with_map, dataset, changes, tuned=tuned)}
+        if tuned and dataset in choice.found:
+            found, own = choice.found[dataset]
+            with suppress(InputError):  # it has no such setting: then there is a choice again
+                return {found: self.configure(found, dataset, combined(by_part(**own), changes))}
+        possible, refused = {}, []
+        for one in choice.candidates:
+            try:
+                possible[one] = self.configure(one, dataset, changes, tuned=tuned)
+            except InputError as error:
+                refused.append(error)
+        if not possible:
+            raise refused[0]
+        trained = {one: pair for one, pair in possible.items() if not pair[0].closed_form} or possible
+        first = next(iter(trained.values()))[1]
+        if first.selection == "last" or first.epochs == 0:
+            return dict(list(trained.items())[:1])
+        return possible
 
 
 def known_name(graph: Graph) -> str:

@@ -1,9 +1,9 @@
-"""Comparison of methods on graphs: the same random splits for all, test nodes scored once, results stored."""
+"""Comparison of methods on graphs: the same random splits for all, test nodes scored once, paired tests."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,19 +19,13 @@ from kernode.io import split_nodes
 from kernode.io.node_split import is_per_class
 from kernode.losses import Hinge, Joint, KernelLoss
 from kernode.maps.former import former_json
-from kernode.models.halving import RUNGS
+from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.significance import holm, paired
+from kernode.models.fit import RUNGS
 from kernode.search.baselines import ComparedMethod
 from kernode.search.results import Results, digest_of
 from kernode.search.tasks import Failure, Task, run_tasks
-from kernode.search.trials import (
-    Trial,
-    Trials,
-    accuracies,
-    by_each_split,
-    by_first_splits,
-    by_halving,
-    candidates_of,
-)
+from kernode.search.trials import Trial, Trials, accuracies, candidates_of, pick_candidates
 from kernode.tasks.classes.evaluation import retrieval_of_run
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.variants import CHOICES
@@ -42,6 +36,18 @@ SPLIT = "0.6/0.2/0.2"
 CHOOSE_ON = 5  # splits
 EVERY_SPLIT = 0  # in place of a number of splits: each chooses for itself
 FIGURES = ("accuracy", "map", "precision_at_10")
+METRICS = ("accuracy", "map")
+LEVEL = 0.05
+# A question, the method with the part in question, and the same method without it.
+QUESTIONS = (
+    ("Does the kernel loss L_K help?", "k3", "n1"),
+    ("Do learned hop weights ω help?", "k3", "k3-c1"),
+    ("Do exact-hop masks help?", "k3", "k3-plain"),
+    ("Is Eq. 7's operator better than the one that the authors' program intends?", "k3", "k3-last"),
+    ("Is it better than the one that this program computes?", "k3", "k3-released"),
+)
+
+Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by data set and method
 
 
 @dataclass(frozen=True)
@@ -154,10 +160,7 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
     splits = split_nodes(graph, comparison.split, range(comparison.splits))
     trials = Trials(graph, candidates_of(method, graph), splits, place, callbacks, method.name)
     rule = _rule(method, len(trials.candidates), comparison.choose_on)
-    if "choose_on" in rule:
-        picked = by_first_splits(trials, comparison.choose_on)
-    else:
-        picked = by_halving(trials) if rule else by_each_split(trials)
+    picked = pick_candidates(trials, rule.get("choose_on"), halving="rungs" in rule)
     chosen = [trials.trained(s)[c] for s, c in enumerate(picked or [])]
     scores = [_test_scores(trial, split.test) for trial, split in zip(chosen, splits, strict=bool(chosen))]
     products = torch.get_float32_matmul_precision()
@@ -209,3 +212,84 @@ def _failed(trials: Trials) -> dict[str, str]:
     }
     mixed = "every candidate diverged, was refused or did not fit into memory"
     return {"why": why, "sentence": mixed if len(reasons) > 1 else sentences[why]}
+
+
+def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str) -> dict[str, Any]:
+    """Return the report; ``against``: the method that all others are compared with."""
+    rest = [name for name in methods if name != against]
+    found = {metric: differences(figures, [(against, name) for name in rest], metric) for metric in METRICS}
+    return {
+        "data": [
+            {
+                "dataset": dataset,
+                "corrected": any(_overlap(result) > 0 for result in by_method.values()),
+                "splits": max(len(result["accuracy"]) for result in by_method.values()),
+                "variants": [
+                    {"variant": name, "title": methods[name].title, **_summary(result)}
+                    for name, result in by_method.items()
+                ],
+            }
+            for dataset, by_method in figures.items()
+        ],
+        "against": against,
+        "differences": [entry for metric in METRICS for entry in found[metric]],
+        "summary": [_standing(found["accuracy"], name) for name in rest],
+        "questions": [
+            {
+                "question": question,
+                "with": one,
+                "without": other,
+                "answers": [
+                    entry for metric in METRICS for entry in differences(figures, [(one, other)], metric)
+                ],
+            }
+            for question, one, other in QUESTIONS
+            if one in methods and other in methods
+        ],
+    }
+
+
+def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> list[dict[str, Any]]:
+    """Return the first method of each pair minus the second, on every data set, with Holm's correction."""
+    found = []
+    for dataset, by_method in figures.items():
+        for one, other in pairs:
+            a, b = (by_method.get(name, {}).get(metric) for name in (one, other))
+            if not a or not b:  # not measured, without a kernel, or failed
+                continue
+            test = paired([x - y for x, y in zip(a, b, strict=True)], _overlap(by_method[one]))
+            found.append((dataset, one, other, test))
+    corrected = holm([test.p for *_, test in found])
+    return [
+        {
+            "dataset": dataset, "metric": metric, "variant": one, "against": other,
+            "mean": round(test.mean, 4), "low": round(test.low, 4), "high": round(test.high, 4),
+            "p": test.p, "p_corrected": p,
+            "verdict": "no clear difference" if p >= LEVEL else "better" if test.mean > 0 else "worse",
+        }
+        for (dataset, one, other, test), p in zip(found, corrected, strict=True)
+    ]  # fmt: skip
+
+
+def _standing(entries: list[dict[str, Any]], other: str) -> dict[str, Any]:
+    """Data sets where the accuracy is significantly above another method's, and those where it is below."""
+    own = [entry for entry in entries if entry["against"] == other]
+    named = {word: [e["dataset"] for e in own if e["verdict"] == word] for word in ("better", "worse")}
+    return {"against": other, "of": len(own), "above": named["better"], "below": named["worse"]}
+
+
+def _overlap(result: Mapping[str, Any]) -> float:
+    """Overlap of splits; results of 0.1 do not store it."""
+    nodes = result["nodes"]
+    return float(result.get("overlap", nodes["test"] / nodes["train"]))
+
+
+def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in ("accuracy", "map", "precision_at_10", "validation"):
+        runs = result[name]
+        mean, std = mean_and_std(runs) if runs else (None, None)
+        values[name] = runs and {"mean": round(mean, 4), "std": round(std, 4), "runs": runs}  # type: ignore[arg-type]
+    values |= {"seconds": result["seconds"], "device": result["device"], "chosen": result["chosen"]}
+    # Results of 0.1 do not store what was tried.
+    return values | {"tried": result.get("tried"), "failed": result.get("failed", {}).get("sentence")}

@@ -10,36 +10,16 @@ from kernode.compute.gpu import WARM_UP
 from kernode.compute.machine import free_at, peak_at, readable
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.task import NodeTask
-from kernode.training.callbacks import Callback
-from kernode.training.loop import TrainingLoop
 from kernode.training.memory import least_needed, refusal
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-# Epochs that are not counted, and those that are. A GPU captures an epoch after its warm-up, and reports its
-# epochs now and then only, so that more of them are measured.
-_FIRST = {"cpu": 1, "cuda": WARM_UP + 1}
-_COUNTED = {"cpu": 2, "cuda": 20}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """Seconds of a short run, and its peak memory."""
-
-    epochs: int  # measured ones
-    preparing: float  # before the first epoch, with what that takes longer than others
-    epoch: float
-    evaluating: float  # after the last epoch
-    peak: int | None  # bytes
-
-    def total(self, epochs: int) -> float:
-        """Return the seconds of a run of so many epochs."""
-        return self.preparing + epochs * self.epoch + self.evaluating
+# Epochs that are not counted, and those that are: a GPU captures an epoch after its warm-up.
+_EPOCHS = {"cpu": (1, 2), "cuda": (WARM_UP + 1, 20)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +32,8 @@ class Estimate:
     run: Run
     least: float  # bytes that are not allocated yet: a lower bound
     free: int | None  # bytes on the device
-    measured: Measured | None = None
+    seconds: dict[str, float] | None = None  # of a measured run: preparing, epoch, evaluating, total
+    peak: int | None = None  # bytes, of a measured run
 
     @property
     def operator(self) -> str:
@@ -63,9 +44,14 @@ class Estimate:
         return str(feature_map.operator_reason(self.sizes))
 
     @property
+    def measured_epochs(self) -> int:
+        """Number of epochs that the prediction is made from."""
+        return _EPOCHS[self.run.place.device.type][1]
+
+    @property
     def fits(self) -> bool | None:
         """True after a measurement, False where the bound exceeds the free memory, else None."""
-        if self.measured is not None:
+        if self.seconds is not None:
             return True
         return False if self.free is not None and self.least > self.free else None
 
@@ -81,13 +67,7 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """Return all figures as plain values."""
-        measured, sizes = self.measured, self.sizes
-        seconds = measured and {
-            "preparing": measured.preparing,
-            "epoch": measured.epoch,
-            "evaluating": measured.evaluating,
-            "total": measured.total(self.training.epochs),
-        }
+        seconds, sizes = self.seconds, self.sizes
         return {
             "dataset": sizes.name,
             "nodes": sizes.nodes,
@@ -101,57 +81,43 @@ class Estimate:
             "free_mb": _megabytes(self.free),
             "fits": self.fits,
             "seconds": seconds and {name: float(f"{value:.3g}") for name, value in seconds.items()},
-            "peak_memory_mb": measured and _megabytes(measured.peak),
-            "predicted_from": measured and f"{measured.epochs} measured epochs",
+            "peak_memory_mb": _megabytes(self.peak),
+            "predicted_from": seconds and f"{self.measured_epochs} measured epochs",
         }
 
 
-def estimate(
-    sizes: GraphSizes, method: NodeMethod, training: Training, run: Run, *, measured: bool = True
-) -> Estimate:
-    """Estimate a run; with ``measured``, a graph with labels that may fit is trained for a few epochs."""
+def estimate(sizes: GraphSizes, method: NodeMethod, training: Training, run: Run) -> Estimate:
+    """Estimate a run; where it trains a map on a graph with labels and may fit, a few epochs are measured."""
     need, free = least_needed(sizes, method, training, run.place), free_at(run.place)
     found = Estimate(sizes=sizes, method=method, training=training, run=run, least=need, free=free)
     graph = sizes.graph
     if graph is None or not (graph.labels >= 0).any() or not training.epochs:
-        return found  # nothing to measure
-    may_fit = measured and found.fits is None
-    return replace(found, measured=measure(graph, method, training, run)) if may_fit else found
+        return found
+    if found.fits is False or not method.has_kernel:
+        return found
+    return replace(found, seconds=measure(graph, method, training, run), peak=peak_at(run.place))
 
 
-def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> Measured:
-    """Train for a few epochs and score."""
-    device = run.place.device.type
-    short = replace(training, epochs=_FIRST[device] + _COUNTED[device], patience=None, stopping=None)
-    clock = _Clock()
-    started = time.perf_counter()
+def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> dict[str, float]:
+    """Train for a few epochs and score; return the seconds of each part, and of a run of all epochs."""
+    skipped, counted = _EPOCHS[run.place.device.type]
+    short = replace(training, epochs=skipped + counted, patience=None, stopping=None)
+    times = [time.perf_counter()]
     splits, _ = split_labels(graph, None, run.seeds)
-    task = NodeTask.of_splits(graph, splits, replace(run, callbacks=(*run.callbacks, clock)))
-    on: Any = fit_candidates(task, {"": (method, short)})
-    fit_report(on, splits, task.nodes)
-    ended = time.perf_counter()
-    epochs = clock.epochs or [(0, ended)]  # where nothing is learned
-    last, until = epochs[-1]
-    first, since = next((one for one in epochs[:-1] if one[0] >= _FIRST[device]), epochs[0])
-    epoch = (until - since) / max(1, last - first)
-    return Measured(
-        epochs=_COUNTED[device] if clock.epochs else 0,
-        preparing=max(0.0, since - started - first * epoch),
-        epoch=epoch,
-        evaluating=ended - until,
-        peak=peak_at(run.place),
-    )
-
-
-class _Clock(Callback):
-    """Record when each epoch ended."""
-
-    def __init__(self) -> None:
-        self.epochs: list[tuple[int, float]] = []
-
-    def on_epoch_end(self, loop: TrainingLoop) -> None:
-        """Record the epoch and the time."""
-        self.epochs.append((loop.epoch, time.perf_counter()))
+    task = NodeTask.of_splits(graph, splits, run)
+    method = task.method_for(method)
+    loop = task.begin(method, short)
+    for epoch in (skipped, skipped + counted):
+        loop.run(epoch)
+        if loop.history:
+            loop.latest  # noqa: B018 (waits for a GPU)
+        times.append(time.perf_counter())
+    fit_report(task.fitted(method, short, loop.trained()), splits, task.nodes)
+    started, since, until, ended = *times, time.perf_counter()
+    each = (until - since) / counted
+    preparing, evaluating = max(0.0, since - started - skipped * each), ended - until
+    total = preparing + training.epochs * each + evaluating
+    return {"preparing": preparing, "epoch": each, "evaluating": evaluating, "total": total}
 
 
 def _megabytes(size: float | None) -> float | None:

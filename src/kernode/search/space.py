@@ -25,10 +25,11 @@ from kernode.kernels import Normalized
 from kernode.models.changes import part_of
 from kernode.models.fit import fit_candidates
 from kernode.models.task import Task
-from kernode.models.variants import find_variant, known_name
-from kernode.tasks.classes.configure import configure, settings_key
+from kernode.models.variants import known_name
+from kernode.tasks.classes.labels import in_folds
 from kernode.tasks.classes.method import Method
-from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.variants import configure, settings_key
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
@@ -110,27 +111,10 @@ def _own_value(method: Method | LinkMethod, training: Training, name: str) -> An
         return next(iter(getattr(method.map.unwrapped, "hidden", ())), 0)
     if name == "normalized":
         return isinstance(method.kernel, Normalized)
-    part: Any = {"training": training, "method": method}.get(part_of(name)) or getattr(method, part_of(name))
+    part: Any = training if part_of(name) == "training" else method
     while name not in vars(part):  # a setting of a part within, such as the margin of a joint loss
         part = next(inner for inner in vars(part).values() if has_setting(inner, name))
     return getattr(part, name)
-
-
-def fold_splits(nodes: np.ndarray, labels: np.ndarray, folds: int, seed: int) -> list[Split]:
-    """Return stratified folds of equal size: split i validates on fold i and trains on all other nodes.
-
-    Replicas of a stack need parts of equal size: nodes that are left over always train.
-
-    >>> fold_splits(np.arange(7), np.array([0, 0, 0, 1, 1, 1, 1]), folds=3, seed=0)[0]
-    Split(5 training, 2 validation, 0 test nodes)
-    """
-    if not 2 <= folds <= len(nodes) // 2:
-        raise bad_setting("folds", f"0 or an integer from 2 to {len(nodes) // 2}, half the nodes", folds)
-    order = np.random.Generator(np.random.PCG64(seed)).permutation(len(nodes))
-    used = order[: len(nodes) // folds * folds]
-    used = nodes[used[np.argsort(labels[used], kind="stable")]]
-    parts = [used[fold::folds] for fold in range(folds)]
-    return [Split(np.setdiff1d(nodes, part), part, []) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -190,9 +174,7 @@ class Problem:
         """Values to try."""
         method, training = self.configured(self.fixed)
         choices = (
-            find_variant(LINK_VARIANTS, self.variant).search_space
-            if self.of_links
-            else method.map.search_space
+            LINK_VARIANTS[self.variant.lower()].search_space if self.of_links else method.map.search_space
         )
         return search_space(method, training, choices)
 
@@ -223,7 +205,12 @@ class Problem:
         (split,) = split_nodes(self.graph, self.split, [self.seed])
         if self.folds:
             nodes = np.union1d(split.train, split.validation)
-            return fold_splits(nodes, self.graph.labels[nodes], self.folds, self.seed)
+            if not 2 <= self.folds <= len(nodes) // 2:
+                must_be = f"0 or an integer from 2 to {len(nodes) // 2}, half the nodes"
+                raise bad_setting("folds", must_be, self.folds)
+            known = LabelledNodes.without_validation(nodes, self.graph.labels[nodes])
+            folds = in_folds(known, self.folds, self.seed)
+            return [Split(*both, []) for both in zip(folds.train, folds.validation, strict=True)]
         if not len(split.validation):
             sentence = "a search needs validation nodes. Choose a split that has some, or a number of folds."
             raise InputError(sentence, "missing", setting="split")

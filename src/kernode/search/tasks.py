@@ -9,10 +9,7 @@ its arrays from one file, Dask and Ray send it to each worker once.
 from __future__ import annotations
 
 import gc
-import logging
-import pickle
 import signal
-import sys
 import threading
 import traceback
 import warnings
@@ -20,7 +17,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from logging.handlers import BufferingHandler
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import torch
@@ -29,10 +25,7 @@ from threadpoolctl import threadpool_limits
 from kernode.compute.gpu import deterministic, is_deterministic
 from kernode.compute.place import Place, cpu_threads
 from kernode.errors import InputError, KernodeError, warn
-from kernode.progress import log
 from kernode.training.loop import DivergedError
-
-RETRIES = 2  # after lost workers, in a row and without a task that finished
 
 # Keyword arguments, such as callbacks, of a task that runs in this process, by its number.
 Local = Callable[[int], AbstractContextManager[dict[str, Any]]]
@@ -84,7 +77,6 @@ class _Outcome(NamedTuple):
     value: Any
     error: Exception | None = None
     warned: tuple[tuple[str, type[Warning]], ...] = ()
-    logged: tuple[logging.LogRecord, ...] = ()
 
 
 def run_tasks(
@@ -92,8 +84,8 @@ def run_tasks(
 ) -> Generator[tuple[int, Any]]:
     """Yield the number and the result of each task as it finishes, in any order.
 
-    The error of a task ends all of them and is raised. After the loss of a worker, unfinished tasks run
-    again. To leave early, close this generator: that ends its workers.
+    The error of a task, or the loss of a worker, ends all of them and is raised. To leave early, close this
+    generator: that ends its workers.
     """
     environment, local = Environment.of(place, threads), local or (lambda number: nullcontext({}))
     if not _prepare_workers():
@@ -104,98 +96,46 @@ def run_tasks(
         return
     from joblib import Parallel, delayed
 
-    left, failed = dict(enumerate(tasks)), 0
-    while left:
-        before, results = len(left), None
-        calls = [delayed(_run)(number, environment, one.call, *one.arguments) for number, one in left.items()]
-        try:
-            with _interrupts_blocked():
-                results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
-            for done in results:
-                _repeat(done)
-                del left[done.number]
-                yield done.number, done.value
-        except Exception as error:
-            if not _is_loss(error):
-                raise
-            lost = f"{type(error).__name__}: {' '.join(str(error).split()).partition('. ')[0]}"
-            failed = failed + 1 if len(left) == before else 0
-            finished = f"{len(tasks) - len(left)} of {len(tasks)} tasks are done"
-            if failed > RETRIES:
-                raise KernodeError(
-                    f"workers were lost {failed} times without finishing a task ({lost}). {finished}; the "
-                    "same call continues from there. A frequent cause is memory: run fewer at a time.",
-                    "lost-workers",
-                ) from error
-            warn(f"a worker was lost ({lost}). {finished}; the others run again.")
-        finally:
-            if results is not None:
-                with warnings.catch_warnings(action="ignore"):  # joblib warns of unfinished tasks
-                    results.close()
-
-
-def _is_loss(error: Exception) -> bool:
-    """Whether a worker was lost, or a cluster has none at the moment: not the error of a task."""
-    packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    known = isinstance(error, BrokenExecutor | CancelledError | TimeoutError)
-    return known or bool(packages & {"distributed", "ray"})
+    calls = (delayed(_run)(i, environment, one.call, *one.arguments) for i, one in enumerate(tasks))
+    results = None
+    try:
+        with _interrupts_blocked():
+            results = Parallel(batch_size=1, return_as="generator_unordered")(calls)
+        for done in results:
+            for sentence, category in done.warned:
+                warn(sentence, category)
+            if done.error is not None:
+                raise done.error
+            yield done.number, done.value
+    except Exception as error:
+        packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+        if not isinstance(error, BrokenExecutor | CancelledError | TimeoutError) and not (
+            packages & {"distributed", "ray"}
+        ):
+            raise
+        lost = f"{type(error).__name__}: {' '.join(str(error).split()).partition('. ')[0]}"
+        raise KernodeError(
+            f"a worker was lost ({lost}). The same call continues from what is done. A frequent cause is "
+            "memory: run fewer at a time.",
+            "lost-workers",
+        ) from error
+    finally:
+        if results is not None:
+            with warnings.catch_warnings(action="ignore"):  # joblib warns of unfinished tasks
+                results.close()
 
 
 def _run(number: int, environment: Environment, call: Callable[..., Any], *arguments: Any) -> _Outcome:
     """Run one task in a worker."""
     try:
-        with (
-            environment.applied() as place,
-            _log_records() as records,
-            warnings.catch_warnings(record=True) as caught,
-        ):
+        with environment.applied() as place, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             value = call(place, *arguments)
         warned = dict.fromkeys((str(one.message), one.category) for one in caught)
-        return _Outcome(number, value, None, tuple(warned), tuple(records))
+        return _Outcome(number, value, None, tuple(warned))
     except Exception as error:
-        return _Outcome(number, None, _portable(error))
-
-
-def _repeat(done: _Outcome) -> None:
-    """Repeat the log, the warnings and the error of a worker in this process."""
-    for record in done.logged:
-        if log.isEnabledFor(record.levelno):
-            record.fields = {**getattr(record, "fields", {}), "worker": record.process}
-            log.handle(record)
-    for sentence, category in done.warned:
-        warn(sentence, category)
-    if done.error is not None:
-        raise done.error
-
-
-def _portable(error: Exception) -> Exception:
-    """Return an error that can be pickled, with the worker's traceback as a note."""
-    trace = "".join(traceback.format_exception(error))
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        if isinstance(error, KernodeError):
-            plain = {k: v for k, v in error.fields.items() if isinstance(v, str | int | float | None)}
-            error = KernodeError(str(error), error.code, **plain)
-        else:
-            error = RuntimeError(f"{type(error).__name__}: {error}")
-    error.add_note(trace)
-    return error
-
-
-@contextmanager
-def _log_records() -> Iterator[list[logging.LogRecord]]:
-    """Collect what is logged."""
-    handler, before = BufferingHandler(sys.maxsize), log.level
-    handler.setLevel(logging.INFO)  # not the epochs: they are many
-    log.addHandler(handler)
-    log.setLevel(min(logging.INFO, log.getEffectiveLevel()))
-    try:
-        yield handler.buffer
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(before)
+        error.add_note("".join(traceback.format_exception(error)))
+        return _Outcome(number, None, error)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
@@ -16,15 +16,13 @@ from kernode.config import Config
 from kernode.graph import Graph
 from kernode.io import Split
 from kernode.metrics.accuracy import accuracy
-from kernode.models.fit import fit_candidates
-from kernode.models.halving import RUNGS, choose
+from kernode.models.fit import RUNGS, choose, fit_candidates
 from kernode.search.baselines import ComparedMethod
 from kernode.search.tasks import Failure, train_stack
-from kernode.tasks.classes.configure import candidates, configure, settings_key
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import NodeTask
-from kernode.tasks.classes.variants import CHOICES
+from kernode.tasks.classes.variants import CHOICES, candidates, configure, settings_key
 from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import PER_REPLICA, Training
@@ -118,11 +116,6 @@ class Trials:
     name: str = ""  # in progress and logs
     done: dict[Cell, Trial | Failure] = field(default_factory=dict)
 
-    @property
-    def cells(self) -> list[Cell]:
-        """Every candidate on every split."""
-        return list(product(range(len(self.splits)), range(len(self.candidates))))
-
     def run(self, cells: Iterable[Cell]) -> None:
         """Train cells that are not done, one stack per structure; a replica's seed is its split's number."""
         todo = [cell for cell in cells if cell not in self.done]
@@ -135,18 +128,14 @@ class Trials:
         found = {c: self.done.get((split, c)) for c in range(len(self.candidates))}
         return {c: one for c, one in found.items() if isinstance(one, Trial)}
 
-    def failed(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Return the cells that failed."""
-        return [cell for cell in cells if isinstance(self.done.get(cell), Failure)]
-
     def _train(self, cells: Sequence[Cell]) -> list[Trial]:
         method, training = stacked([self.candidates[c] for _, c in cells])
         run = Run(tuple(s for s, _ in cells), self.place, self.callbacks, self.name)
         task = NodeTask.of_splits(self.graph, [self.splits[s] for s, _ in cells], run)
         fitted: Any = fit_candidates(task, {self.name: (method, training)}, split="random")
-        on: NodeModelOnGraph = fitted.with_g()
-        if on.known_g is not None:  # not on the GPU while the next stack trains
-            on = replace(on, known_g=on.known_g.cpu())
+        on: NodeModelOnGraph = fitted
+        if method.has_kernel:  # g is not on the GPU while the next stack trains, nor is what was prepared
+            on = replace(on, known_g=on.g.cpu(), prepared=None)
         history = on.model.history.get(f"validation_{training.select_by}")
         if history is None or not len(history):  # a method without epochs
             history = accuracies(on, [self.splits[s].validation for s, _ in cells])[None]
@@ -168,62 +157,46 @@ def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
     return found
 
 
-# Selection rules: the number of a candidate for each split, or None where every candidate failed.
+def pick_candidates(trials: Trials, first: int | None, *, halving: bool = False) -> list[int] | None:
+    """Pick a candidate for each split by validation accuracy; None where every candidate failed.
 
-
-def by_first_splits(trials: Trials, first: int) -> list[int] | None:
-    """Select one candidate for all splits: the highest mean validation accuracy over the first few.
-
-    Only it is trained on the other splits. Where it fails on one of them, the next best takes its place.
+    One for all splits by the mean over the ``first`` few, or for each split by itself (None). ``halving``:
+    for each split as "auto" does, where all train as far as that choice looks. Only what is picked is trained
+    on the other splits, and to its end; where it fails there, the choice is made again without it.
     """
-    splits, numbers = range(len(trials.splits)), range(len(trials.candidates))
-    seen = splits[:first]
-    trials.run(product(seen, numbers))
-    trained = [trials.trained(s) for s in seen]
-    complete = [c for c in numbers if all(c in own for own in trained)]
-    means = {c: np.mean([own[c].validation for own in trained]) for c in complete}
-    for best in sorted(means, key=lambda c: -means[c]):
-        cells = [(s, best) for s in splits]
+    looked = trials
+    if halving:
+        short = [
+            replace(one, training=replace(one.training, epochs=min(one.training.epochs, RUNGS[-1][0])))
+            for one in trials.candidates
+        ]
+        looked = replace(trials, candidates=short, done={})
+    numbers = range(len(trials.candidates))
+    seen = range(len(trials.splits))[:first]
+    looked.run(product(seen, numbers))
+    while picked := _picked(looked, seen, first is not None, halving):
+        cells = list(enumerate(picked))
         trials.run(cells)
-        if not trials.failed(cells):
-            return [best] * len(splits)
-    return None
-
-
-def by_each_split(trials: Trials) -> list[int] | None:
-    """Select for each split the candidate with the highest validation accuracy there."""
-    trials.run(trials.cells)
-    return _for_each(trials, lambda own: int(np.argmax([trial.validation for trial in own])))
-
-
-def by_halving(trials: Trials) -> list[int] | None:
-    """Select on each split as "auto" does: all train as far as the choice looks, one of them to its end.
-
-    Where that one fails later, the choice is made again without it.
-    """
-    last = RUNGS[-1][0]
-    short = [
-        replace(one, training=replace(one.training, epochs=min(one.training.epochs, last)))
-        for one in trials.candidates
-    ]
-    looked = replace(trials, candidates=short, done={})
-    looked.run(looked.cells)
-    while picked := _for_each(looked, lambda own: choose([trial.history[:, None] for trial in own])):
-        trials.run(enumerate(picked))
-        failed = trials.failed(enumerate(picked))
+        failed = {cell: one for cell in cells if isinstance(one := trials.done.get(cell), Failure)}
         if not failed:
             break
-        looked.done |= {cell: trials.done[cell] for cell in failed}
+        looked.done |= failed
     trials.done = looked.done | trials.done
     return picked
 
 
-def _for_each(trials: Trials, pick: Callable[[list[Trial]], int]) -> list[int] | None:
-    """Pick a candidate for each split by its trials on that split alone."""
+def _picked(trials: Trials, seen: Sequence[int], one_for_all: bool, halving: bool) -> list[int] | None:
+    if one_for_all:
+        failed = {c for (_, c), one in trials.done.items() if isinstance(one, Failure)}
+        left = [c for c in range(len(trials.candidates)) if c not in failed]
+        means = {c: np.mean([trials.trained(s)[c].validation for s in seen]) for c in left}
+        return [max(means, key=lambda c: means[c])] * len(trials.splits) if means else None
     picked = []
-    for s in range(len(trials.splits)):
+    for s in seen:
         own = trials.trained(s)
         if not own:
             return None
-        picked.append(list(own)[pick(list(own.values()))])
+        by_epoch = [trial.history[:, None] for trial in own.values()]
+        best = choose(by_epoch) if halving else int(np.argmax([one.validation for one in own.values()]))
+        picked.append(list(own)[best])
     return picked

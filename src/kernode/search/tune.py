@@ -47,7 +47,7 @@ _ATTEMPTS, _PAUSE = 4, 0.2  # to open a file that another process is creating; s
 
 
 @dataclass(frozen=True)
-class Tried:
+class TrialResult:
     """A trained trial: its mean validation value, and that of each replica."""
 
     number: int
@@ -57,10 +57,10 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """All trials so far, best first, and why others failed."""
 
-    trials: list[Tried]
+    trials: list[TrialResult]
     failures: list[str]
 
     @property
@@ -84,7 +84,7 @@ def search(
     threads: int | None = None,
     progress: Progress = lambda done, note: None,
     callbacks: tuple[Callback, ...] = (),
-) -> Found:
+) -> SearchResult:
     """Continue the search in a file until it has so many trials.
 
     Stacks of a batch are trained under ``joblib.parallel_config``, each with so many ``threads``.
@@ -175,16 +175,16 @@ def measure(
     return train_stack(settings, train, replicas=len(problem.seeds))
 
 
-def _found(study: optuna.Study) -> Found:
+def _found(study: optuna.Study) -> SearchResult:
     trials = study.get_trials(deepcopy=False)
     tried = [
-        Tried(one.number, one.value, one.user_attrs["runs"], one.user_attrs["settings"])
+        TrialResult(one.number, one.value, one.user_attrs["runs"], one.user_attrs["settings"])
         for one in trials
         if one.state == TrialState.COMPLETE and one.value is not None
     ]
     failed = [one.user_attrs for one in trials if one.state == TrialState.FAIL]
     reasons = [one["reason"] for one in failed if "reason" in one]
-    return Found(sorted(tried, key=lambda one: (-one.value, one.number)), reasons)
+    return SearchResult(sorted(tried, key=lambda one: (-one.value, one.number)), reasons)
 
 
 @dataclass
@@ -192,7 +192,7 @@ class _StackProgress(Callback):
     """Report the epochs of a stack of trials."""
 
     progress: Progress
-    found: Found
+    found: SearchResult
     size: int
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:

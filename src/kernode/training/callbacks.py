@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,20 +60,11 @@ class Verbose(Callback):
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Print the epoch's validation figure, if the last line is old enough."""
-        self.say(
-            lambda: describe_epoch(loop.name, loop.epoch, loop.epochs, loop.latest),
-            self.verbose > 1 and loop.epoch == loop.epochs,
-        )
-
-    def preparing(self, what: str, done: int, total: int) -> None:
-        """Print how far a preparation is: a listener of :func:`kernode.progress.heard_by`."""
-        self.say(lambda: f"{what}: {done:,} of {total:,}")
-
-    def say(self, line: Callable[[], str], anyway: bool = False) -> None:
-        """Print a line, made only when it is due."""
-        if anyway or time.monotonic() - self._last >= _SECONDS[self.verbose]:
+        last = self.verbose > 1 and loop.epoch == loop.epochs
+        if last or time.monotonic() - self._last >= _SECONDS[self.verbose]:
             self._last = time.monotonic()
-            sys.stderr.write(f"{line()}\n")
+            line = describe_epoch(loop.name, loop.epoch, loop.epochs, loop.latest)
+            sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
 
 

@@ -68,15 +68,15 @@ class Learner(ABC):
         return self.parameters if self.average is None else self.average.parameters
 
     @property
-    def hands_over(self) -> bool:
+    def shares_evaluation(self) -> bool:
         """Whether a step may use what evaluation computed: not a replayed one, nor that of an average."""
         return not self.capturable and self.average is None
 
-    def leave(self, value: Tensor | None) -> None:
+    def keep_for_step(self, value: Tensor | None) -> None:
         """Keep a tensor of the evaluation for the next step."""
         self._left = None if value is None else (value, self.optimiser.flat._version)
 
-    def take_left(self) -> Tensor | None:
+    def take_for_step(self) -> Tensor | None:
         """What the last evaluation left, once, if no parameter has moved since."""
         left, self._left = self._left, None
         return left[0] if left is not None and left[1] == self.optimiser.flat._version else None
@@ -285,6 +285,9 @@ class DivergedError(KernodeError):
             "not-finite", epoch=epoch,
         )  # fmt: skip
         self.replicas = replicas
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fields["epoch"], self.replicas)
 
 
 def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Tensor]]) -> None:

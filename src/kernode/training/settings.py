@@ -99,7 +99,7 @@ class Training(Config):
             unused |= OF_LEARNING - {"epochs", "selection"} | {*_RATES}
         return frozenset(unused)
 
-    def to_the_last(self) -> Training:
+    def without_selection(self) -> Training:
         """The same without a choice of the epoch; where a rule would end it, for the usual number."""
         epochs = self.epochs if self.stopping_rule is None else min(self.epochs, Training.epochs)
         return replace(self, selection="last", patience=None, stopping=None, epochs=epochs)

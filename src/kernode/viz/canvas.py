@@ -67,8 +67,15 @@ def empty_figure(width: float, height: float, layout: Any = "constrained") -> It
 
 def write_figure(figure: Figure, stem: Path, dpi: int = 150, cut: bool = False) -> list[Path]:
     """Write stem.png and stem.svg after both have been drawn; ``cut``: crop empty space above and below."""
-    drawn = {}
-    box = _cropped(figure) if cut else None
+    from matplotlib.transforms import Bbox
+
+    drawn, box = {}, None
+    if cut:
+        figure.set_dpi(dpi)
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # a second layout would move what is cut
+        x0, y0, x1, y1 = figure.get_tightbbox().extents
+        box = Bbox.from_extents(min(0, x0), y0 - 0.04, max(figure.get_figwidth(), x1), y1 + 0.04)
     # Version and date stay out of the files, so that they change only when the picture does.
     for kind, unwanted in (("png", "Software"), ("svg", "Date")):
         content = io.BytesIO()
@@ -77,18 +84,6 @@ def write_figure(figure: Figure, stem: Path, dpi: int = 150, cut: bool = False) 
     for path, picture in drawn.items():
         write_whole(path, picture)
     return list(drawn)
-
-
-def _cropped(figure: Figure) -> Any:
-    """The bounding box of what is drawn, at least as wide as the figure."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.transforms import Bbox
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    drawn = figure.get_tightbbox(canvas.get_renderer())
-    left, right = min(0.0, drawn.x0), max(figure.get_figwidth(), drawn.x1)
-    return Bbox.from_extents(left, drawn.y0 - 0.04, right, drawn.y1 + 0.04)
 
 
 def colour(label: int) -> str:

@@ -13,11 +13,10 @@ import numpy as np
 
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, typed_names
-from kernode.graph.lookup import as_classes, as_nodes, found
 from kernode.metrics.accuracy import accuracy
 from kernode.tasks.classes.evaluation import evaluate
-from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.names import ClassNames
+from kernode.tasks.classes.labels import nodes_and_classes
+from kernode.tasks.classes.model import ClassNames, NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.viz.layout import Plane, layout
@@ -231,20 +230,15 @@ def _given_nodes(
     if y is None:
         nodes = np.asarray(on.find(X))
         truth = classes.known[nodes]
-        if (truth < 0).any():
-            node = nodes[truth < 0][0]
-            name = node if on.graph.node_names is None else on.graph.node_names[node]
-            raise InputError(f"node {name} has no known class. Give y, or leave it out of X.", "missing")
+        if not len(nodes) or (truth < 0).any():
+            raise InputError(
+                "X is empty, or has a node without a known class. Give y.", "missing", setting="y"
+            )
     else:
-        nodes, given = found(on.graph, as_nodes(X), as_classes(y))
-        if nodes.shape != given.shape:
-            sentence = f"X and y must be two lists of one length. Got {nodes.shape}, {given.shape}."
-            raise InputError(sentence, "shape")
-        classes, truth = on.classes.numbered(given.tolist())
-        if len(truth) and truth.min() >= len(on.classes.classes):
+        nodes, given = nodes_and_classes(on.graph, X, y)
+        classes, truth = classes.numbered(given.tolist())
+        if truth.min() >= len(on.classes.classes):
             raise on.classes.unknown(given.tolist()[0])
-    if not len(nodes):
-        raise InputError("X names no node. Give the nodes to evaluate.", "too-few", setting="X")
     if count := int(parts.is_training(on.graph.n_nodes)[nodes].sum()):
         warn(f"{count:,} of the {len(nodes):,} nodes are training nodes: the picture is optimistic.")
     return classes, np.asarray(nodes)[None], truth[None]

@@ -17,7 +17,7 @@ from kernode.progress import tell
 from kernode.storage import cache_folder, write_whole
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-Plane = Literal["tsne", "umap", "pca"]
+Plane = Literal["tsne", "pca"]
 DIMENSIONS = 50  # of the vectors before the layout: the rest is noise, and costs time
 ALL_AT_ONCE = 30_000  # nodes; of more, some are laid out and the others placed among the most similar ones
 SOME = 20_000
@@ -35,7 +35,7 @@ def layout(on: NodeModelOnGraph, plane: Plane = "tsne") -> np.ndarray:
     checked_plane(plane)
     if not on.model.method.has_kernel:
         raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.", "unsupported")
-    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, _SEED, _PERPLEXITY, 1)).encode()).hexdigest()
+    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, _SEED, _PERPLEXITY, 2)).encode()).hexdigest()
     path = cache_folder() / "layouts" / f"{key[:32]}.npz"
     found = _kept(path)
     if found is not None and found.shape == (on.graph.n_nodes, 2):
@@ -69,33 +69,26 @@ def checked_plane(name: str) -> Plane:
 
 def place(x: np.ndarray, plane: Plane, seed: int) -> np.ndarray:
     """Lay out the rows of x (n × d, of length 1 or 0): n × 2."""
+    from sklearn.decomposition import PCA
+
     n = len(x)
-    x = _main_axes(np.asarray(x, dtype=np.float64), 2 if plane == "pca" else DIMENSIONS)
+    x = np.pad(np.asarray(x, dtype=np.float64), ((0, 0), (0, max(0, 2 - x.shape[1]))))
     if plane == "pca" or n < 5:  # too few to have neighbours
-        return np.pad(x, ((0, 0), (0, max(0, 2 - x.shape[1]))))[:, :2]
+        return PCA(2).fit_transform(x) if n > 1 else x[:, :2]
+    if x.shape[1] > DIMENSIONS:
+        x = PCA(min(DIMENSIONS, n), svd_solver="covariance_eigh").fit_transform(x)
     if n <= ALL_AT_ONCE:
-        return _t_sne(x, seed) if plane == "tsne" else _umap(x, seed)
+        return _t_sne(x, seed)
     first = np.sort(np.random.Generator(np.random.PCG64(seed)).permutation(n)[:SOME])
-    return _among(x, x[first], place(x[first], plane, seed))
-
-
-def _main_axes(x: np.ndarray, d: int) -> np.ndarray:
-    """Project rows on their d main axes."""
-    if x.shape[1] <= d and d > 2:
-        return x
-    x = x - x.mean(axis=0)
-    values, axes = np.linalg.eigh(x.T @ x)
-    order = np.argsort(-values, kind="stable")[:d]
-    axes = axes[:, order]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] < 0, -1, 1)
-    return x @ axes
+    return _among(x, x[first], _t_sne(x[first], seed))
 
 
 def _t_sne(x: np.ndarray, seed: int) -> np.ndarray:
     try:
         from openTSNE import TSNE  # type: ignore[import-untyped]
     except ImportError:
-        raise _missing("t-SNE", "openTSNE", "pca") from None
+        sentence = "t-SNE needs openTSNE: pip install openTSNE, or choose pca."
+        raise MissingExtraError(sentence, "extra", package="openTSNE") from None
     total, done = _EARLY + ITERATIONS, count(50, 50)
     tell("t-SNE", 0, total)
     found = TSNE(
@@ -110,14 +103,6 @@ def _t_sne(x: np.ndarray, seed: int) -> np.ndarray:
     return np.asarray(found.fit(x))
 
 
-def _umap(x: np.ndarray, seed: int) -> np.ndarray:
-    try:
-        from umap import UMAP  # type: ignore[import-not-found]
-    except ImportError:
-        raise _missing("UMAP", "umap-learn", "tsne") from None
-    return np.asarray(UMAP(n_neighbors=min(15, len(x) - 1), random_state=seed, n_jobs=1).fit_transform(x))
-
-
 def _among(x: np.ndarray, some: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Place every row at the median of its 5 nearest rows that are laid out."""
     from sklearn.neighbors import NearestNeighbors
@@ -130,8 +115,3 @@ def _within(points: np.ndarray) -> np.ndarray:
     """Centre points and scale both axes equally to [−1, 1]."""
     points = points - (points.min(axis=0) + points.max(axis=0)) / 2
     return (points / (np.abs(points).max() or 1)).astype(np.float32)
-
-
-def _missing(method: str, package: str, other: str) -> MissingExtraError:
-    sentence = f"{method} needs {package}: pip install {package}, or choose {other}."
-    return MissingExtraError(sentence, "extra", package=package)

@@ -6,8 +6,8 @@ import torch
 
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses.nodes_by_class import NodesByClass
-from kernode.tasks.classes import centroids
-from kernode.tasks.classes.centroids import centroid_scores, reference_scores, references
+from kernode.tasks.classes import method
+from kernode.tasks.classes.method import centroid_scores, reference_scores, references
 
 CPU = torch.device("cpu")
 RANDOM = torch.Generator().manual_seed(0)
@@ -44,7 +44,7 @@ def test_gram_blocks_do_not_change_nearest_centroids(monkeypatch):
     members = NodesByClass.of(np.arange(20)[None], np.arange(20)[None] % 2, 2, CPU)
     nodes = torch.arange(30)[None]
     whole = centroid_scores(RBF(), {}, g, members, nodes)
-    monkeypatch.setattr(centroids, "GRAM_BLOCK", 40)
+    monkeypatch.setattr(method, "GRAM_BLOCK", 40)
     assert torch.allclose(centroid_scores(RBF(), {}, g, members, nodes), whole)
 
 

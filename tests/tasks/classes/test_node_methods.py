@@ -11,8 +11,8 @@ import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.graph.edits import extended
 from kernode.io.sizes import GraphSizes
-from kernode.models.changes import Changes
-from kernode.tasks.classes.folds import fit_again
+from kernode.models.changes import by_part
+from kernode.tasks.classes.labels import fit_again
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes
@@ -214,9 +214,9 @@ def test_least_bytes_are_a_bound_that_one_can_ask_for_before_training(method):
 
 @every_method
 def test_a_setting_that_it_does_not_have_is_refused(method):
-    assert method.changed(Changes()) == method
+    assert method.changed({}) == method
     with refused("unknown", setting="colour"):
-        method.changed(Changes.of(colour="red"))
+        method.changed(by_part(colour="red"))
 
 
 @every_method

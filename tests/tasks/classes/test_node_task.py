@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.metrics.ranking import retrieval
-from kernode.models.changes import Changes
-from kernode.tasks.classes.configure import configure
+from kernode.models.changes import by_part
 from kernode.tasks.classes.labels import in_folds, labelled, warn_of_single_nodes
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.variants import configure
 from kernode.training.run import Run
 from parts import METHODS
 from refusals import refused
@@ -28,6 +27,7 @@ from tasks import (
     fit,
     labelled_nodes,
     node_task,
+    retrieval,
     split_of,
     trained,
 )
@@ -249,7 +249,7 @@ def test_replicas_with_their_own_nodes_and_settings_equal_runs_made_alone(select
     of_loss = {"kernel_weight": (0.0, 1.0, 0.1), "margin": (0.1, 0.5, 1.0)}
 
     def model(seeds, i=slice(None)):
-        method = JOINT.changed(Changes.of(**{name: values[i] for name, values in of_loss.items()}))
+        method = JOINT.changed(by_part(**{name: values[i] for name, values in of_loss.items()}))
         own = {name: values[i] for name, values in of_training.items()}
         nodes = labelled_nodes(split_seeds=seeds)
         return fitted(method, replace(SHORT, select_by=select_by, **own), seeds=seeds, nodes=nodes)

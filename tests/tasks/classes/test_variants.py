@@ -10,10 +10,16 @@ from graphs import CLUSTERS
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import GAT, Free, HopMLP
-from kernode.models.changes import Changes
-from kernode.tasks.classes.configure import candidates, configure, settings_key
-from kernode.tasks.classes.method import Method, changed_loss
-from kernode.tasks.classes.variants import CANDIDATES, FOUND_AUTO, VARIANTS
+from kernode.models.changes import by_part, changed_loss
+from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.variants import (
+    CANDIDATES,
+    FOUND_AUTO,
+    VARIANTS,
+    candidates,
+    configure,
+    settings_key,
+)
 from kernode.training.settings import Training
 from refusals import refused
 from tasks import LABELS, SPLIT
@@ -112,9 +118,7 @@ def test_what_has_no_effect_is_refused(variant, changes, setting):
     with refused("no-effect", setting=setting):
         configure(variant, **changes)
     with refused("no-effect", setting=setting):
-        kn.NodeKernelClassifier(variant, **Changes.of(**changes).parameters()).fit(
-            SPLIT.train, LABELS, graph=CLUSTERS
-        )
+        kn.NodeKernelClassifier(variant, **by_part(**changes)).fit(SPLIT.train, LABELS, graph=CLUSTERS)
 
 
 def test_no_dropout_may_be_set_where_there_is_none():
@@ -227,32 +231,32 @@ def test_any_objective_and_kernel_loss_go_with_any_variant_on_any_data_set(name)
     ("objective", "part"), [("kernel", FULL.kernel), ("softmax", FULL.softmax), ("joint", FULL)]
 )
 def test_an_objective_takes_its_part_of_a_joint_loss(objective, part):
-    assert changed_loss(FULL, objective, {}) == part
-    assert changed_loss(part, None, {"objective": objective}) is part
+    assert changed_loss(FULL, objective) == part
+    assert changed_loss(part, {"objective": objective}) is part
     found = Method(HopMLP(), DOT, part).classifier
     assert found == ("centroid" if objective == "kernel" else "softmax")
 
 
 def test_parts_of_a_loss_that_stay_keep_their_settings_and_others_are_as_by_default():
-    assert changed_loss(FULL.kernel, "joint", {}) == Joint(Hinge(7, 0.5))
-    assert changed_loss(FULL.softmax, "joint", {}) == Joint(softmax=Softmax("balanced"))
-    assert changed_loss(FULL.softmax, "kernel", {}) == Hinge()
-    assert changed_loss(FULL, Hinge(3), {"margin": 0.2}) == Hinge(3, 0.2)
+    assert changed_loss(FULL.kernel, "joint") == Joint(Hinge(7, 0.5))
+    assert changed_loss(FULL.softmax, "joint") == Joint(softmax=Softmax("balanced"))
+    assert changed_loss(FULL.softmax, "kernel") == Hinge()
+    assert changed_loss(FULL, {"objective": Hinge(3), "margin": 0.2}) == Hinge(3, 0.2)
     for wrong in ("both", 3, Hinge):
         with pytest.raises(kn.InputError):
-            changed_loss(FULL, wrong, {})
+            changed_loss(FULL, wrong)
 
 
 @pytest.mark.parametrize("given", ["Squared", "squared", Squared(triplets=70)])
 def test_a_kernel_loss_is_named_or_given(given):
-    found = changed_loss(FULL, None, {"kernel_loss": given})
+    found = changed_loss(FULL, {"kernel_loss": given})
     kernel = given if isinstance(given, Squared) else Squared(triplets=7)  # what both have stays
     assert found == Joint(kernel, FULL.softmax, 2.0)
-    assert changed_loss(Hinge(7, 0.5), None, {"kernel_loss": "hinge"}) == Hinge(7, 0.5)
-    assert changed_loss(Logistic(7), None, {"kernel_loss": "hinge", "margin": 2}) == Hinge(7, 2)
+    assert changed_loss(Hinge(7, 0.5), {"kernel_loss": "hinge"}) == Hinge(7, 0.5)
+    assert changed_loss(Logistic(7), {"kernel_loss": "hinge", "margin": 2}) == Hinge(7, 2)
     for wrong in ("huge", 3):
         with refused("setting", setting="kernel_loss", value=wrong):
-            changed_loss(FULL, None, {"kernel_loss": wrong})
+            changed_loss(FULL, {"kernel_loss": wrong})
 
 
 def test_settings_may_have_a_number_for_each_replica_where_folds_choose():

@@ -6,6 +6,7 @@ from graphs import CLUSTERS
 from kernode.estimators.links import LinkPredictor
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.maps import GAT, GCN, Free, HopMLP
+from kernode.models.changes import by_part
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.settings import Training
@@ -92,3 +93,9 @@ def test_a_link_method_needs_a_width():
         LinkMethod(GCN((4,)), Linear())
     with refused("setting", setting="outputs", value=15):
         LinkMethod(GCN((4,), 15), Linear(), variational=True)
+
+
+def test_settings_of_the_method_itself_reach_it_through_an_estimator():
+    """As `kernode links --settings` passes on what `kernode tune` found."""
+    ((method, _),) = LinkPredictor("kernel", **by_part(scaled=False, epochs=3)).methods().values()
+    assert not method.scaled

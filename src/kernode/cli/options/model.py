@@ -161,17 +161,21 @@ class ModelOptions(LinkModelOptions):
         assert model.encoding is not None
         graph = read_table(self.data, self.nodes or None, like=model.encoding, encoding=self.encoding)
         if not model.is_own(graph):
-            self._require_listed(model)
+            self._require_listed(model, graph)
         return Opened.of(as_estimator(model, graph, device), from_tables=True)
 
-    def _require_listed(self, model: Model) -> None:
+    def _require_listed(self, model: Model, graph: Graph) -> None:
         """Refuse tables whose edges mention nodes of the model's graph that are not listed."""
-        from kernode.io.tables.growth import count_unlisted
+        import numpy as np
 
         assert model.encoding is not None
-        unlisted, own = count_unlisted(
-            model.graph, self.data, self.nodes or None, model.encoding, self.encoding
-        )
+        names = np.asarray(graph.node_names)
+        if graph.listed is not None:
+            names = names[~graph.listed]
+        elif self.nodes or "nodes=" in str(self.data):
+            names = names[:0]
+        known = () if model.graph is None else model.graph.node_names
+        unlisted, own = len(names), int(np.isin(names, np.asarray(known, str)).sum())
         words = ["kernode", "predict", str(self.model), "--new-edges", str(self.data)]
         listed = (word for one in self.nodes or () for word in ("--new-nodes", one))
         arriving = shlex.join([*words, *listed])

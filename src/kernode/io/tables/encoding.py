@@ -10,27 +10,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.compute.machine import free_bytes, readable
+from kernode.compute.machine import free_bytes
 from kernode.config import LATER, Config
-from kernode.errors import FileError, InputError, bad_setting, warn
-from kernode.io.tables.kinds import (
-    KINDS,
-    Category,
-    Column,
-    Date,
-    Flag,
-    LogNumber,
-    Number,
-    Text,
-    Tokens,
-    Vector,
-    is_list,
-    is_skewed,
-    is_text,
-)
+from kernode.errors import warn
+from kernode.io.tables import kinds
+from kernode.io.tables.kinds import KINDS, Category, Column, Date, Feature, Number, Text
+from kernode.io.tables.labels import UnknownLabels
 from kernode.io.tables.notation import (
     LARGEST,
-    MISSING,
     Clues,
     DateNotation,
     Look,
@@ -42,58 +29,18 @@ from kernode.io.tables.notation import (
     plain_text,
 )
 from kernode.io.tables.repairs import Repair
+from kernode.io.tables.source import too_large
 from kernode.io.tables.structure import Structure
-from kernode.io.tables.table import Table
-from kernode.progress import tell
+from kernode.io.tables.table import NUMERIC, Table, is_list, is_text
 
-# A class may well be called "none" or "-".
-_USUAL = tuple(text for text in MISSING if text not in ("none", "-", "?", ""))
-_WORDS = ("unknown", "unlabeled", "unlabelled", "not known")
 _FEW_VALUES = 50  # a column with so few is a category, however long they are
 _SHORT = 3.0  # words: longer values are text, where there are many different ones
-_SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
+SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 _ID_ROWS = 20  # from which on different integers of one long length are ids
 _ID_NAME = re.compile(r"(^|[_ ])(id|key|uuid|guid|nr|no)$", re.IGNORECASE)
 _SHOWN = 3  # values in a sentence
-_TOGETHER = 100  # columns
 _LOOKED_AT = 100  # values that cannot be read
 Features = Sequence[str] | Mapping[str, str | None]
-
-
-@dataclass(frozen=True)
-class UnknownLabels(Config):
-    """Texts that mean a class is not known; an empty cell always means it.
-
-    >>> UnknownLabels.by_words().without(np.array(["tea", "Unknown", "NA", "?"], object)).tolist()
-    ['tea', None, None, '?']
-    """
-
-    texts: tuple[str, ...]
-    exact: bool = False  # as they are written; else in either case
-
-    @classmethod
-    def usual(cls) -> UnknownLabels:
-        """What pandas and R write for a missing value."""
-        return cls(_USUAL)
-
-    @classmethod
-    def by_words(cls) -> UnknownLabels:
-        """The same, and words that people write."""
-        return cls((*_USUAL, *_WORDS))
-
-    @classmethod
-    def given(cls, texts: Any) -> UnknownLabels:
-        """What a user says: a text, or several."""
-        several = [texts] if isinstance(texts, str | int | float) else texts
-        if not isinstance(several, Iterable) or isinstance(several, bytes):
-            raise bad_setting("unknown", "a text or a list of texts", texts)
-        return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
-
-    def without(self, written: np.ndarray) -> np.ndarray:
-        """Texts with None in place of these."""
-        unknown = {None, *self.texts}
-        fold = (lambda text: text) if self.exact else str.lower
-        return np.array([None if one is None or fold(one) in unknown else one for one in written], object)
 
 
 @dataclass(frozen=True)
@@ -120,23 +67,25 @@ class Encoding(Config):
     negative: str | None = field(default=None, metadata=LATER)  # what is done to weights below 0
 
     @property
+    def _features(self) -> tuple[Feature, ...]:
+        own = (feature for column in self.columns for feature in column.features)
+        place = self.structure.features if self.structure else ()
+        return (Feature("constant", "always 1", 1.0), *own, *place)
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """A name for every column of X."""
-        of_columns = (name for column in self.columns for name in column.feature_names)
-        return ("constant", *of_columns, *(self.structure.feature_names if self.structure else ()))
+        return tuple(feature.name for feature in self._features)
 
     @property
     def feature_units(self) -> tuple[str, ...]:
         """What the numbers in every column of X are, in words."""
-        of_columns = (unit for column in self.columns for unit in column.feature_units)
-        return ("always 1", *of_columns, *(self.structure.feature_units if self.structure else ()))
+        return tuple(feature.unit for feature in self._features)
 
     @property
     def feature_bounds(self) -> tuple[float, ...]:
         """How far from 0 numbers in every column of X get."""
-        of_columns = (column.furthest for column in self.columns for _ in column.feature_names)
-        place = len(self.structure.feature_names) if self.structure else 0
-        return (1.0, *of_columns, *[np.inf] * place)
+        return tuple(feature.bound for feature in self._features)
 
     def describe(self) -> tuple[str, ...]:
         """A line for every column."""
@@ -154,14 +103,12 @@ class Encoding(Config):
         self, values: Mapping[str, np.ndarray], adjacency: sparse.csr_array, names: np.ndarray
     ) -> Any:
         """X of n nodes from their values and a graph: n × f in float32, sparse where most of it is zero."""
-        n, parts = len(names), self._parts(values, len(names))
-        place = 0 if self.structure is None else len(self.structure.feature_names)
+        n, parts = len(names), [column.encode(values[column.name]) for column in self.columns]
+        parts.insert(0, np.ones((n, 1), np.float32))
+        place = 1 + self.structure.positions if self.structure else 0
         width = place + sum(part.shape[1] for part in parts)
-        entries = n * place + sum(
-            part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts
-        )
-        if entries < _SPARSE * n * width:
-            parts += [] if self.structure is None else [self.structure.encode(adjacency, names)]
+        if n * place + sum(map(non_zeros, parts)) < SPARSE * n * width:
+            parts += [self.structure.encode(adjacency, names)] if self.structure else []
             stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
             return sparse.csr_array(stacked.astype(np.float32))
         found, start = np.empty((n, width), np.float32), 0
@@ -176,29 +123,28 @@ class Encoding(Config):
         """X with the places of nodes in a graph computed anew, and all else as it is."""
         if self.structure is None:
             return x
-        own = x[:, : x.shape[1] - len(self.structure.feature_names)]
+        own = x[:, : x.shape[1] - 1 - self.structure.positions]
         place = self.structure.encode(adjacency, names)
         if sparse.issparse(x):
             return sparse.csr_array(sparse.hstack([own, sparse.csr_array(place)], format="csr"))
         return np.hstack([own, place])
 
-    def of_columns(self, values: Mapping[str, np.ndarray], n: int) -> sparse.csr_array:
-        """The part of X that n nodes of a table have by themselves, without their place in a graph."""
-        stacked = sparse.hstack([sparse.csr_array(part) for part in self._parts(values, n)], format="csr")
-        return sparse.csr_array(stacked.astype(np.float32))
 
-    def _parts(self, values: Mapping[str, np.ndarray], n: int) -> list[Any]:
-        return [np.ones((n, 1), np.float32), *(column.encode(values[column.name]) for column in self.columns)]
+def non_zeros(x: Any) -> int:
+    """How many numbers of a matrix, dense or sparse, are not 0."""
+    return int(x.nnz if sparse.issparse(x) else np.count_nonzero(x))
 
 
-def read_values(table: Table, column: Column, notation: Notation | None) -> np.ndarray:
-    """A column's values in row order, as its kind reads them."""
-    return _values(table, type(column), column.name, notation)
-
-
-def _values(table: Table, kind: type[Column], name: str, notation: Notation | None) -> np.ndarray:
-    sql, cell = _sql(table, kind, name, notation), table.sql(name)
-    if isinstance(notation, NumberNotation) and notation.is_plain and is_text(table.types[name]):
+def read_values(table: Table, kind: type[Column], name: str, notation: Notation | None) -> np.ndarray:
+    """A column's values in row order, as a kind reads them."""
+    cell, type_ = table.sql(name), table.types[name]
+    try:
+        sql = kind.sql(cell, type_, notation)
+    except TypeError:
+        what = f"column {name!r} holds {type_}, which cannot be read as a {kind.kind}"
+        fix = "Choose another kind, or leave it out of features."
+        raise table.error(f"{what}. {fix}", "setting", setting="features", column=name) from None
+    if isinstance(notation, NumberNotation) and notation.is_plain and is_text(type_):
         there, plain, _ = table.one(", ".join(plain_counts(cell)))
         sql = f"TRY_CAST({cell} AS DOUBLE)" if there == plain else sql  # all else takes long to compile
     values = table.values(sql)
@@ -208,38 +154,19 @@ def _values(table: Table, kind: type[Column], name: str, notation: Notation | No
     return values
 
 
-def _sql(table: Table, kind: type[Column], name: str, notation: Notation | None) -> str:
-    try:
-        return kind.sql(table.sql(name), table.types[name], notation)
-    except TypeError:
-        raise InputError(
-            f"column {name!r} holds {table.types[name]}, which cannot be read as a {kind.kind}. "
-            "Choose another kind, or leave it out of features.",
-            "setting",
-            setting="features",
-            column=name,
-        ) from None
-
-
 def unreadable(
-    table: Table,
-    column: Column,
-    notation: Notation | None,
-    values: np.ndarray,
-    kept: np.ndarray,
-    *,
-    later: bool,
+    table: Table, column: Column, values: np.ndarray, kept: np.ndarray, *, later: bool
 ) -> tuple[Repair, ...]:
     """Values that are not of their column's kind, named as missing.
 
     ``kept``: which rows are those of a node. ``later``: whether the kind is that of an earlier table; then
     most values must be of it.
     """
-    if not isinstance(column, Number | Flag) or not np.isnan(values).any():
+    if not isinstance(column, kinds.Scalar) or not np.isnan(values).any():
         return ()
-    cell = table.sql(column.name)
-    there = plain_text(cell) if is_text(table.types[column.name]) else cell
-    if table.types[column.name] in ("FLOAT", "DOUBLE"):
+    cell, type_ = table.sql(column.name), table.types[column.name]
+    there = plain_text(cell) if is_text(type_) else cell
+    if type_ in ("FLOAT", "DOUBLE"):
         there = f"nullif({cell}, 'nan'::DOUBLE)"
     is_there = table.values(f"{there} IS NOT NULL").astype(bool) & kept
     found, count = np.flatnonzero(is_there & np.isnan(values)), int(is_there.sum())
@@ -249,11 +176,9 @@ def unreadable(
     written = table.ask(f"{cell}::VARCHAR", f"WHERE {table.row} IN ({rows}) ORDER BY {table.row}").fetchall()
     shown = f"{written[0][0].strip()!r}{', …' if len({*written}) > 1 else ''}"
     if later and 2 * len(found) > count:
-        raise InputError(
-            f"{table.name}: column {column.name!r} has no {column.kind} in {len(found):,} of {count:,} "
-            "values but "
-            f"{shown}. Write it as in the first table.", "conflict", column=column.name,
-        )  # fmt: skip
+        what = f"has no {column.kind} in {len(found):,} of {count:,} values but {shown}"
+        sentence = f"column {column.name!r} {what}. Write it as in the first table."
+        raise table.error(sentence, "conflict", column=column.name)
     what = f"had no {column.kind} there but {shown}"
     return Repair.of(table.name, what, f"took {column.name!r} as missing in", table.numbers(found))
 
@@ -272,81 +197,38 @@ def require_room(table: Table, columns: Iterable[str]) -> None:
     found = table.one(", ".join(sizes)) if sizes else ()
     need = 2 * sum(int(size or 0) for size in found)  # in DuckDB and in Python
     if need > (free := free_bytes()):
-        raise FileError(
-            f"{table.name}: its texts and lists need {readable(need)} of memory or more, and "
-            f"{readable(free)} "
-            "are free. Use a larger machine, or give fewer rows or columns.",
-            "too-large",
-            need=need,
-            free=free,
-        )
+        raise too_large(f"{table.name}: its texts and lists", need, free)
 
 
-def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
-    """How columns of text read; those in which programs wrote numbers are seen together, in one query."""
-    texts = [name for name in columns if is_text(table.types[name])]
-    looks: dict[str, Look] = {}
-    for start in range(0, len(texts), _TOGETHER):
-        some = texts[start : start + _TOGETHER]
-        found = table.one(", ".join(count for name in some for count in plain_counts(table.sql(name))))
-        for at, name in enumerate(some):
-            there, plain, pointed = found[3 * at : 3 * at + 3]
-            is_plain = there and plain == there
-            looks[name] = Look.of_plain(there, pointed) if is_plain else Look.of(table, name)
-    return looks
+def learn_column(
+    table: Table, name: str, kind: str | None, clues: Clues, kept: np.ndarray
+) -> tuple[Column, Notation | None, np.ndarray] | str:
+    """A column as a kind (None: as it looks), how it is written, and its values; a text: why it says nothing.
 
-
-def learn_columns(
-    table: Table, features: Features, clues: Clues, kept: np.ndarray
-) -> tuple[list[Column], list[str], list[Notation], dict[str, np.ndarray]]:
-    """Columns of a table as features, those that say nothing with the reason, notations, and values.
-
-    ``features`` names the columns, or maps each to a kind (None: as it looks). ``kept``: which rows are those
-    of a node.
+    ``kept``: which rows are those of a node.
     """
-    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
-    looks = clues.looks
-    columns: list[Column] = []
-    left_out: list[str] = []
-    notations: list[Notation] = []
-    read: dict[str, np.ndarray] = {}
-    for done, (name, kind) in enumerate(kinds.items()):
-        tell("columns", done, len(kinds))
-        if kind is not None and kind not in KINDS:
-            raise bad_setting("features", f"columns with kinds among {', '.join(KINDS)}", f"{name}:{kind}")
-        notation = None
-        if name in looks and kind in (None, "number", "log", "date"):
-            finders = {"number": number_notation, "log": number_notation, "date": date_notation}
-            tried = [finders[kind]] if kind else [number_notation, date_notation]
-            found = (find(table, name, looks[name], clues, sure=bool(kind)) for find in tried)
-            notation = next(filter(None, found), None)
-        wanted = KINDS[kind] if kind else _guessed(table, name, looks.get(name), notation)
-        if not issubclass(wanted, Number):
-            notation = None
-        of_rows = _values(table, wanted, name, notation)
-        values = of_rows[kept]
-        if kind is None and wanted is Number and is_skewed(values):
-            wanted = LogNumber
-        if (
-            kind
-            and values.dtype.kind == "f"
-            and np.isnan(values).all()
-            and table.one(f"count({table.sql(name)})")[0]
-        ):
-            sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
-            raise InputError(sentence, "setting", setting="features", column=name)
-        column = wanted.learn(name, values)
-        reason = _says_nothing(column, values)
-        if reason is None and kind is None and wanted in (Number, LogNumber) and _are_ids(name, values):
-            reason = "it looks like an id: all integers differ (name it among the features to keep it)"
-        if reason:
-            left_out.append(f"{name}: left out, {reason}")
-            continue
-        columns.append(column)
-        read[name] = of_rows
-        if notation is not None and not notation.is_plain:
-            notations.append(notation)
-    return columns, left_out, notations, read
+    notation = None
+    if name in clues.looks and kind in (None, "number", "log", "date"):
+        finders = {"number": number_notation, "log": number_notation, "date": date_notation}
+        tried = [finders[kind]] if kind else [number_notation, date_notation]
+        found = (find(table, name, clues.looks[name], clues, sure=bool(kind)) for find in tried)
+        notation = next(filter(None, found), None)
+    wanted = KINDS[kind] if kind else _guessed(table, name, clues.looks.get(name), notation)
+    notation = notation if issubclass(wanted, Number) else None
+    of_rows = read_values(table, wanted, name, notation)
+    values = of_rows[kept]
+    if kind is None and wanted is Number and kinds.is_skewed(values):
+        wanted = kinds.LogNumber
+    nothing = bool(kind) and values.dtype.kind == "f" and np.isnan(values).all()
+    if nothing and table.one(f"count({table.sql(name)})")[0]:
+        sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
+        raise table.error(sentence, "setting", setting="features", column=name)
+    column = wanted.learn(name, values)
+    if reason := _says_nothing(column, values):
+        return reason
+    if kind is None and wanted in (Number, kinds.LogNumber) and _are_ids(name, values):
+        return "it looks like an id: all integers differ (name it among the features to keep it)"
+    return column, notation, of_rows
 
 
 def _guessed(table: Table, name: str, look: Look | None, notation: Notation | None) -> type[Column]:
@@ -356,45 +238,31 @@ def _guessed(table: Table, name: str, look: Look | None, notation: Notation | No
         return Number if isinstance(notation, NumberNotation) else Date
     if look is not None:
         if look.there and look.flags == look.there:
-            return Flag
+            return kinds.Flag
         if look.there == 0 or look.distinct <= min(_FEW_VALUES, look.there // 2):
             return Category
-        return Category if look.distinct <= look.there / 10 and look.words <= _SHORT else Text
+        return Category if look.distinct <= look.there / 10 and look.words <= _SHORT * look.there else Text
     if is_list(type_):
-        lengths, numeric = table.one(
-            f"count(DISTINCT len({table.sql(name)})), {type_.startswith(('VARCHAR', 'BOOLEAN'))}"
-        )
-        return Vector if lengths <= 1 and not numeric else Tokens
-    if type_ == "BOOLEAN":
-        return Flag
-    if type_ == "DATE" or type_.startswith("TIMESTAMP"):
-        return Date
-    if type_.startswith("ENUM"):
-        return Category
-    try:
-        Number.sql("x", type_, None)
-    except TypeError:
-        raise InputError(
-            f"column {name!r} holds {type_}, which cannot become a feature. Name the features without it.",
-            "unsupported",
-            setting="features",
-            column=name,
-        ) from None
-    return Number
+        lengths = table.one(f"count(DISTINCT len({table.sql(name)}))")[0]
+        as_numbers = lengths <= 1 and not type_.startswith(("VARCHAR", "BOOLEAN"))
+        return kinds.Vector if as_numbers else kinds.Tokens
+    of_types = {"BOOLEAN": kinds.Flag, "DATE": Date, "TIMESTAMP": Date, "ENUM": Category}
+    of_types |= dict.fromkeys(NUMERIC, Number)
+    kind = next((kind for start, kind in of_types.items() if type_.startswith(start)), None)
+    if kind is None:
+        sentence = f"column {name!r} holds {type_}, which is no feature. Name the features without it."
+        raise table.error(sentence, "unsupported", setting="features", column=name)
+    return kind
 
 
 def _says_nothing(column: Column, values: np.ndarray) -> str | None:
-    floats = values.dtype.kind == "f"
-    if (np.isnan(values).all() if floats else all(value is None for value in values)) and not isinstance(
-        column, Number | Flag
-    ):
+    missing = np.isnan(values) if values.dtype.kind == "f" else [value is None for value in values]
+    if np.all(missing):
         return "every value is missing"
-    if floats and np.isnan(values).all():
-        return "every value is missing"
-    if isinstance(column, Text) and column.words:
-        return None
-    if not column.feature_names:
+    if not column.features:
         return "no word is left: each is in one text only, or in more than half of them"
+    if isinstance(column, Text):
+        return None
     encoded = column.encode(values)
     if sparse.issparse(encoded):
         same = encoded.shape[1] == 1 and encoded.nnz == len(values)
@@ -417,34 +285,26 @@ def new_categories(table: Table, column: Column, values: np.ndarray) -> tuple[st
     """A note on values of a category that the first table did not have; a warning where most are new."""
     if not isinstance(column, Category):
         return ()
-    there = [at for at, value in enumerate(values) if value is not None]
     unseen = np.diff(column.encode(values).indptr) == 0
-    new = [values[at] for at in there if unseen[at]]
+    there = sum(value is not None for value in values)
+    new = [value for value in values[unseen] if value is not None]
     if not new:
         return ()
     distinct = list(dict.fromkeys(new))
     some = f"{', '.join(map(repr, distinct[:_SHOWN]))}{', …' if len(distinct) > _SHOWN else ''}"
-    counted = f"new values in {len(new):,} of {len(there):,} rows"
+    counted = f"new values in {len(new):,} of {there:,} rows"
     note = f"{table.name}: {column.name}: {counted}, taken as none: {some}"
-    if 2 * len(new) > len(there):
+    if 2 * len(new) > there:
         warn(f"{note}. Write them as in the first table.")
     return (note,)
 
 
 def require_order(table: Table, notation: Notation | None) -> None:
     """Raise where dates of a later table have the month first and those of the first the day."""
-    if (
-        not isinstance(notation, DateNotation)
-        or notation.is_plain
-        or not is_text(table.types[notation.column])
-    ):
+    if not isinstance(notation, DateNotation) or notation.is_plain:
         return
-    order = Look.of(table, notation.column).order
+    name = notation.column
+    order = Look.of(table, name).order if is_text(table.types[name]) else None
     if order not in (None, notation.order):
-        raise InputError(
-            f"{table.name}: column {notation.column!r} has dates in the order {order}, and the first table "
-            "had "
-            f"{notation.order}. Write it as there.",
-            "conflict",
-            column=notation.column,
-        )
+        what = f"column {name!r} has dates in the order {order}, and the first table had {notation.order}"
+        raise table.error(f"{what}. Write it as there.", "conflict", column=name)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ from kernode.io.tables.notation import (
     plain_text,
     texts,
 )
+from kernode.io.tables.table import NUMERIC, is_list, is_nested, is_text
 
 MOST_CATEGORIES = 1000  # the commonest values of a column that get a column of their own
 MOST_WORDS = 5000
@@ -36,23 +37,14 @@ _FURTHEST = 5.0  # standard deviations: a value beyond would drown its row
 _SAME = 1e-12  # of the mean: deviations below are rounding
 _MANY = 50  # texts from which on a word that only one of them has is left out
 _SKEWED = 5.0  # skewness from which on the logarithm of numbers is taken
-_MISSING = "1 where the value is missing"
-_NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "U")
 
 
-def is_text(type_: str) -> bool:
-    """Whether a type of DuckDB is text."""
-    return type_ in ("VARCHAR", '"NULL"')
+class Feature(NamedTuple):
+    """A column of X."""
 
-
-def is_list(type_: str) -> bool:
-    """Whether a type of DuckDB is a list."""
-    return type_.endswith("]")
-
-
-def is_nested(type_: str) -> bool:
-    """Whether a type of DuckDB is neither a number, nor text, nor a time."""
-    return is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB", "UNION", "JSON"))
+    name: str
+    unit: str  # what its numbers mean, in words
+    bound: float = np.inf  # how far from 0 they get
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,6 @@ class Column(Config):
     """A column of the table by its name."""
 
     kind: ClassVar[str] = ""  # what users call it
-    furthest: ClassVar[float] = np.inf  # that its numbers get from 0
     is_kept: ClassVar[bool] = True  # whether a graph keeps its values
     name: str
 
@@ -82,71 +73,95 @@ class Column(Config):
 
     @property
     @abstractmethod
-    def feature_names(self) -> tuple[str, ...]:
-        """One name for each number."""
+    def features(self) -> tuple[Feature, ...]:
+        """What each number is."""
 
     @property
-    @abstractmethod
-    def feature_units(self) -> tuple[str, ...]:
-        """What each number means, in words."""
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for each number."""
+        return tuple(one.name for one in self.features)
 
     @abstractmethod
     def __str__(self) -> str: ...
 
 
 @dataclass(frozen=True)
-class Number(Column):
+class Scalar(Column):
+    """One number for a value, and a second that marks missing values where there were any."""
+
+    bound: ClassVar[float] = np.inf  # how far from 0 its numbers get
+    marks_missing: bool
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        """n × 1 or n × 2."""
+        x = self._scaled(values.astype(np.float64, copy=False))
+        missing = np.isnan(x)
+        return np.column_stack([np.where(missing, 0, x), missing][: 1 + self.marks_missing])
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The column's, and one for missing values."""
+        missing = Feature(f"{self.name} is missing", "1 where the value is missing")
+        return (Feature(self.name, self.unit, self.bound), missing)[: 1 + self.marks_missing]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self._about}{', missing values marked' * self.marks_missing}"
+
+    def _scaled(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    @property
+    @abstractmethod
+    def unit(self) -> str:
+        """What the number means, in words."""
+
+    @property
+    @abstractmethod
+    def _about(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Number(Scalar):
     """(x − mean) / scale, cut at ±5; a second number marks missing values where there were any."""
 
     kind: ClassVar[str] = "number"
-    furthest: ClassVar[float] = _FURTHEST
+    bound: ClassVar[float] = _FURTHEST
+    transform: ClassVar[str] = ""  # before it is standardised, in words
     mean: float
     scale: float
-    marks_missing: bool
 
     @classmethod
     def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
         """Read a number."""
         if is_text(type_):
             return (notation or NumberNotation(column)).sql(column)
-        if is_list(type_) or not type_.startswith((*_NUMERIC, "BOOLEAN")):
+        if is_list(type_) or not type_.startswith((*NUMERIC, "BOOLEAN")):
             raise TypeError
         return f"{column}::DOUBLE"
 
     @classmethod
     def learn(cls, name: str, values: np.ndarray) -> Self:
         """Mean and standard deviation of what is there."""
-        there = cls._scaled(values[~np.isnan(values)])
+        there = cls._transformed(values[~np.isnan(values)])
         mean = float(there.mean()) if len(there) else 0.0
         scale = float(there.std()) if len(there) else 0.0
-        return cls(name, mean, scale if scale > _SAME * abs(mean) else 1.0, len(there) < len(values))
+        return cls(name, len(there) < len(values), mean, scale if scale > _SAME * abs(mean) else 1.0)
 
     @classmethod
-    def _scaled(cls, x: np.ndarray) -> np.ndarray:
+    def _transformed(cls, x: np.ndarray) -> np.ndarray:
         return x
 
-    def encode(self, values: np.ndarray) -> np.ndarray:
-        """n × 1 or n × 2."""
-        x = (self._scaled(values.astype(np.float64, copy=False)) - self.mean) / self.scale
-        missing = np.isnan(x)
-        x = np.where(missing, 0, np.clip(x, -_FURTHEST, _FURTHEST))
-        return np.column_stack([x, missing] if self.marks_missing else [x])
+    def _scaled(self, x: np.ndarray) -> np.ndarray:
+        return np.clip((self._transformed(x) - self.mean) / self.scale, -_FURTHEST, _FURTHEST)
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The column's, and one for missing values."""
-        return (self.name, f"{self.name} is missing")[: 1 + self.marks_missing]
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
+    def unit(self) -> str:
         """Mean and deviation, which give the value in the table."""
-        standardised = f"standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
-        return (standardised, _MISSING)[: 1 + self.marks_missing]
+        return f"{self.transform}standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
 
-    def __str__(self) -> str:
-        gaps = ", missing values marked" if self.marks_missing else ""
-        about = f"standardised (mean {self.mean:.4g}, deviation {self.scale:.4g})"
-        return f"{self.name}: {self.kind}, {about}{gaps}"
+    @property
+    def _about(self) -> str:
+        return f"{self.kind}, standardised (mean {self.mean:.4g}, deviation {self.scale:.4g})"
 
 
 @dataclass(frozen=True)
@@ -154,16 +169,11 @@ class LogNumber(Number):
     """sign(x) log(1 + |x|) as a number: for sizes and prices, of which few are far above the others."""
 
     kind: ClassVar[str] = "log"
+    transform: ClassVar[str] = "log(1 + x), "
 
     @classmethod
-    def _scaled(cls, x: np.ndarray) -> np.ndarray:
+    def _transformed(cls, x: np.ndarray) -> np.ndarray:
         return np.sign(x) * np.log1p(np.abs(x))
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """Of logarithms."""
-        first, *rest = super().feature_units
-        return (f"log(1 + x), {first}", *rest)
 
 
 def is_skewed(values: np.ndarray) -> bool:
@@ -180,6 +190,7 @@ class Date(Number):
     """Days since 1970 as a number."""
 
     kind: ClassVar[str] = "date"
+    transform: ClassVar[str] = "days since 1970, "
 
     @classmethod
     def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
@@ -190,26 +201,21 @@ class Date(Number):
             return f"epoch({column}::DATE) / 86400"
         raise TypeError
 
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """Of days."""
-        first, *rest = super().feature_units
-        return (f"days since 1970, {first}", *rest)
-
 
 @dataclass(frozen=True)
-class Flag(Column):
+class Flag(Scalar):
     """1 for yes, 0 for no; a second number marks missing values where there were any."""
 
     kind: ClassVar[str] = "flag"
-    marks_missing: bool
+    unit = "1 for yes, 0 for no"
+    _about = "yes or no"
 
     @classmethod
     def sql(cls, column: str, type_: str, notation: Notation | None) -> str:
         """Read 1 or 0."""
         if is_list(type_):
             raise TypeError
-        if type_.startswith(_NUMERIC):
+        if type_.startswith(NUMERIC):
             return f"CASE WHEN {column} IN (0, 1) THEN {column}::DOUBLE END"
         word = f"lower({plain_text(f'{column}::VARCHAR')})"
         return f"CASE WHEN {word} IN {texts(*YES)} THEN 1.0 WHEN {word} IN {texts(*NO)} THEN 0.0 END::DOUBLE"
@@ -218,25 +224,6 @@ class Flag(Column):
     def learn(cls, name: str, values: np.ndarray) -> Self:
         """Whether values are missing."""
         return cls(name, bool(np.isnan(values).any()))
-
-    def encode(self, values: np.ndarray) -> np.ndarray:
-        """n × 1 or n × 2."""
-        values = values.astype(np.float64, copy=False)
-        parts = [np.nan_to_num(values), np.isnan(values)]
-        return np.column_stack(parts[: 1 + self.marks_missing])
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The column's, and one for missing values."""
-        return (self.name, f"{self.name} is missing")[: 1 + self.marks_missing]
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """Yes or no."""
-        return ("1 for yes, 0 for no", _MISSING)[: 1 + self.marks_missing]
-
-    def __str__(self) -> str:
-        return f"{self.name}: yes or no{', missing values marked' if self.marks_missing else ''}"
 
 
 def alike(values: np.ndarray) -> np.ndarray:
@@ -270,30 +257,20 @@ class Category(Column):
         """n × (number of values)."""
         place = {value: at for at, value in enumerate(self.values)}
         # Either way of writing: another table may have other values in the column.
-        found = [
-            place.get(one, place.get(other, -1)) for one, other in zip(alike(values), values, strict=True)
-        ]
-        return _one_hot(np.array(found, np.int64), len(self.values))
+        both = zip(alike(values), values, strict=True)
+        found = np.array([place.get(one, place.get(other, -1)) for one, other in both], np.int64)
+        known = found >= 0
+        indptr, shape = np.concatenate([[0], np.cumsum(known)]), (len(found), len(self.values))
+        return sparse.csr_array((np.ones(known.sum()), found[known], indptr), shape=shape)
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
+    def features(self) -> tuple[Feature, ...]:
         """column=value."""
-        return tuple(f"{self.name}={value}" for value in self.values)
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """Whether the node has the value."""
-        return ("1 where it has this value",) * len(self.values)
+        return tuple(Feature(f"{self.name}={value}", "1 where it has this value") for value in self.values)
 
     def __str__(self) -> str:
         rarer = f", {self.others:,} rarer ones left out" if self.others else ""
         return f"{self.name}: category, one-hot ({len(self.values):,} values{rarer})"
-
-
-def _one_hot(columns: np.ndarray, width: int) -> sparse.csr_array:
-    known = columns >= 0
-    indptr = np.concatenate([[0], np.cumsum(known)])
-    return sparse.csr_array((np.ones(known.sum()), columns[known], indptr), shape=(len(columns), width))
 
 
 @dataclass(frozen=True)
@@ -336,21 +313,12 @@ class Text(Column):
         return sparse.csr_array(self._vectorizer.transform([empty if one is None else one for one in values]))
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
+    def features(self) -> tuple[Feature, ...]:
         """column: word."""
-        return tuple(f"{self.name}: {word}" for word in self.words)
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """Not how often a word occurs."""
-        return ("TF-IDF, in rows of length 1",) * len(self.words)
+        return tuple(Feature(f"{self.name}: {word}", "TF-IDF, in rows of length 1") for word in self.words)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.kind}, TF-IDF of {len(self.words):,} word{'s' * (len(self.words) != 1)}"
-
-
-def _tokens(values: Iterable[Any]) -> list[str]:
-    return [str(value) for value in values if value is not None]
 
 
 @dataclass(frozen=True)
@@ -371,13 +339,16 @@ class Tokens(Text):
         return super()._new(analyzer=_tokens, **settings)
 
 
+def _tokens(values: Iterable[Any]) -> list[str]:
+    return [str(value) for value in values if value is not None]
+
+
 @dataclass(frozen=True)
 class Vector(Column):
     """A list of numbers in each cell, each standardised as if it were a column of its own."""
 
     kind: ClassVar[str] = "vector"
     is_kept: ClassVar[bool] = False
-    furthest: ClassVar[float] = _FURTHEST
     mean: tuple[float, ...]
     scale: tuple[float, ...]
 
@@ -405,15 +376,10 @@ class Vector(Column):
         return np.clip(np.nan_to_num(x), -_FURTHEST, _FURTHEST)
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """column[place]."""
-        return tuple(f"{self.name}[{at}]" for at in range(len(self.mean)))
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """As of a number at every place."""
-        pairs = zip(self.mean, self.scale, strict=True)
-        return tuple(f"standardised: mean {mean:.4g}, deviation {scale:.4g}" for mean, scale in pairs)
+    def features(self) -> tuple[Feature, ...]:
+        """column[place], each as of a number."""
+        pairs = enumerate(zip(self.mean, self.scale, strict=True))
+        return tuple(Number(f"{self.name}[{at}]", False, *pair).features[0] for at, pair in pairs)
 
     def __str__(self) -> str:
         return f"{self.name}: vectors of {len(self.mean):,} numbers, standardised"
@@ -422,22 +388,15 @@ class Vector(Column):
 def _matrix(name: str, values: np.ndarray, width: int | None = None) -> np.ndarray:
     """Lists of numbers as n × width, rows of NaN where there is none; all must have one length."""
     there = [at for at, value in enumerate(values) if value is not None]
-    width = width if width is not None or not there else len(values[there[0]])
+    width = len(values[there[0]]) if width is None and there else width or 0
     other = next((at for at in there if len(values[at]) != width), None)
-    if other is not None or (there and not width):
-        has = (
-            f"value {other} from 0: {len(values[other])} numbers where others have {width}"
-            if other is not None
-            else "its lists are empty"
-        )
-        raise InputError(
-            f"column {name!r}, {has}. Give all lists one length, or leave the column out of features.",
-            "shape" if other is not None else "too-few",
-            column=name,
-        )
-    x = np.full((len(values), width or 0), np.nan)
+    if other is not None:
+        what = f"value {other} from 0: {len(values[other])} numbers where others have {width}"
+        fix = "Give all lists one length, or leave the column out of features."
+        raise InputError(f"column {name!r}, {what}. {fix}", "shape", column=name)
+    x = np.full((len(values), width), np.nan)
     for at in there:
-        x[at] = np.ma.filled(values[at], np.nan) if isinstance(values[at], np.ma.MaskedArray) else values[at]
+        x[at] = np.ma.filled(values[at], np.nan)
     return np.where((np.abs(x) <= LARGEST).all(axis=1, keepdims=True), x, np.nan)
 
 

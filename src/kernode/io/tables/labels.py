@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kernode.errors import InputError
+from kernode.config import Config
+from kernode.errors import InputError, bad_setting
 from kernode.graph.lookup import warn_of_similar_labels
-from kernode.io.tables.encoding import UnknownLabels
-from kernode.io.tables.kinds import alike, is_nested, is_text
-from kernode.io.tables.notation import Look, trimmed
-from kernode.io.tables.table import Table
+from kernode.io.tables.kinds import alike
+from kernode.io.tables.notation import MISSING, UNIT, trimmed
+from kernode.io.tables.table import Table, is_nested
 
 LABELS = ("label", "class")  # usual names of the column
 _MANY = 20  # different numbers: more are hardly classes, or a scale
 _EACH = 20  # nodes of each of many different integers, on average, if these are classes
 _FEW_ROWS = 10  # labelled ones: below, all may well have classes of their own
 _SHOWN = 5  # texts in a note
+_DIGITS = r"(?:[0-9]+(?:[.,'’\s][0-9]{3})*(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER = re.compile(rf"[+−-]?{UNIT}?\s*[+−-]?{_DIGITS}\s*{UNIT}?")  # in any notation
+
+
+@dataclass(frozen=True)
+class UnknownLabels(Config):
+    """Texts that mean a class is not known; an empty cell always means it.
+
+    >>> BY_WORDS.without(np.array(["tea", "Unknown", "NA", "?"], object)).tolist()
+    ['tea', None, None, '?']
+    """
+
+    texts: tuple[str, ...]
+    exact: bool = False  # as they are written; else in either case
+
+    @classmethod
+    def given(cls, texts: Any) -> UnknownLabels:
+        """What a user says: a text, or several."""
+        several = [texts] if isinstance(texts, str | int | float) else texts
+        if not isinstance(several, Iterable) or isinstance(several, bytes):
+            raise bad_setting("unknown", "a text or a list of texts", texts)
+        return cls(tuple(str(text).strip() for text in several if str(text).strip()), exact=True)
+
+    def without(self, written: np.ndarray) -> np.ndarray:
+        """Texts with None in place of these."""
+        unknown = {None, *self.texts}
+        fold = (lambda text: text) if self.exact else str.lower
+        return np.array([None if one is None or fold(one) in unknown else one for one in written], object)
+
+
+# What pandas and R write for a missing value; but a class may well be called "none" or "-".
+USUAL = UnknownLabels(tuple(text for text in MISSING if text not in ("none", "-", "?", "")))
+BY_WORDS = UnknownLabels((*USUAL.texts, "unknown", "unlabeled", "unlabelled", "not known"))
 
 
 class NotClassesError(InputError):
@@ -63,18 +98,13 @@ def read_labels(
     place: dict[Any, int] = {name: at for at, name in enumerate(names)}
     classes = np.array([place.get(one, -1) for one in written], np.int64)
     labels = np.full(len(nodes), -1, np.int64)
-    there = np.flatnonzero((classes >= 0) & (node >= 0))[
-        ::-1
-    ]  # the last assignment stays, which is of the first row
-    labels[node[there]] = classes[there]
-    other = [at for at in there[::-1] if classes[at] != labels[node[at]]]
-    if other:
-        second = other[0]
-        first = next(at for at in there[::-1] if node[at] == node[second])
-        one, two = (f"{names[classes[at]]!r} in row {table.numbers([at])[0]}" for at in (first, second))
+    there = np.flatnonzero((classes >= 0) & (node >= 0))
+    labels[node[there[::-1]]] = classes[there[::-1]]  # the last assignment stays, which is of the first row
+    for second in there[classes[there] != labels[node[there]]][:1]:
+        first = next(at for at in there if node[at] == node[second])
+        one, two = (f"{names[classes[at]]!r} in row {table.numbers(at)}" for at in (first, second))
         name = str(nodes[node[second]])
-        sentence = f"{table.name}: {name!r} has the class {one} and {two}. Give it one."
-        raise InputError(sentence, "conflict", name=name)
+        raise table.error(f"{name!r} has the class {one} and {two}. Give it one.", "conflict", name=name)
     return Labels(labels, names, unknown, notes)
 
 
@@ -83,8 +113,8 @@ def _as_text(table: Table, column: str) -> np.ndarray:
     cell, type_ = table.sql(column), table.types[column]
     if is_nested(type_):
         sentence = f"the column of the label holds {type_}, which cannot be classes. Name another."
-        raise InputError(sentence, "unsupported", setting="label")
-    if type_ in ("FLOAT", "DOUBLE") or type_.startswith("DECIMAL"):
+        raise table.error(sentence, "unsupported", setting="label")
+    if type_.startswith(("FLOAT", "DOUBLE", "DECIMAL")):
         cell = f"CASE WHEN isfinite({cell}::DOUBLE) THEN {cell} END"
         if table.one(f"bool_and(floor({cell}) = {cell} AND abs({cell}) < 9007199254740992)")[0]:
             cell = f"{cell}::BIGINT"
@@ -94,21 +124,16 @@ def _as_text(table: Table, column: str) -> np.ndarray:
 
 def _guess_unknown(table: Table, column: str, raw: np.ndarray) -> UnknownLabels:
     """Words for not known, and −1 among integers from 0 up to 2 or more."""
-    unknown = UnknownLabels.by_words()
+    unknown = BY_WORDS
     found = {one for one in alike(unknown.without(raw)) if one is not None}
-    if "-1" not in found:
-        return unknown
     try:
-        others = {int(name) for name in found} - {-1}
+        others = {int(name) for name in found} - {-1} if "-1" in found else {-1}
     except ValueError:
         return unknown
     if others == {0, 1}:
-        raise InputError(
-            f"{table.name}: column {column!r} holds −1, 0 and 1, and −1 may be a class or mean that there "
-            "is none. Say which texts mean not known: -1, or an empty text if it is a class.",
-            "ambiguous",
-            setting="unknown",
-        )
+        what = f"column {column!r} holds −1, 0 and 1, and −1 may be a class or mean that there is none"
+        fix = "Say which texts mean not known: -1, or an empty text if it is a class."
+        raise table.error(f"{what}. {fix}", "ambiguous", setting="unknown")
     if others and min(others) >= 0 and max(others) >= 2:
         return UnknownLabels((*unknown.texts, "-1"))
     return unknown
@@ -130,46 +155,29 @@ def _unknown_notes(
 def _require_classes(table: Table, column: str, written: np.ndarray, distinct: list[str]) -> None:
     """Raise where a column holds numbers or ids."""
     there = sum(one is not None for one in written)
-    where, counted = (
-        f"{table.name}: column {column!r}",
-        f"{len(distinct):,} different values in {there:,} rows",
-    )
-    many = 2 * len(distinct) > there
-    numbers, fractions = _are_numbers(table, column, distinct)
-    if numbers and fractions:
-        is_number = len(distinct) > _MANY or many
+    counted, many = f"{len(distinct):,} different values in {there:,} rows", 2 * len(distinct) > there
+    numbers, fractions = _are_numbers(distinct)
+    is_number = len(distinct) > _MANY and (fractions or _EACH * len(distinct) > there)
+    if numbers and (is_number or (fractions and many)):
+        what = f"looks like a number: regression is not offered ({counted})"
+        fix = "Name a column of classes, or write ranges as text."
+    elif many and not (numbers and fractions) and there >= _FEW_ROWS:
+        what, fix = f"looks like an id, with {counted}", "Name a column of classes."
     else:
-        is_number = numbers and len(distinct) > _MANY and _EACH * len(distinct) > there
-    if is_number:
-        raise NotClassesError(
-            f"{where} looks like a number: regression is not offered ({counted}). Name a column of classes, "
-            "or "
-            "write ranges as text.",
-            "setting",
-            setting="label",
-        )
-    if many and not (numbers and fractions) and there >= _FEW_ROWS:
-        raise NotClassesError(
-            f"{where} looks like an id, with {counted}. Name a column of classes.", "setting", setting="label"
-        )
+        return
+    sentence = f"{table.name}: column {column!r} {what}. {fix}"
+    raise NotClassesError(sentence, "setting", setting="label")
 
 
-def _are_numbers(table: Table, column: str, distinct: list[str]) -> tuple[bool, bool]:
+def _are_numbers(distinct: list[str]) -> tuple[bool, bool]:
     """Whether all values are numbers, in whatever notation, and whether some of them have decimals."""
-    if not is_text(table.types[column]):
-        try:
-            numbers = [float(one) for one in distinct]
-        except ValueError:
-            return False, False
-        return bool(numbers), any(one % 1 for one in numbers)
-    look = Look.of(table, column)
-    return look.numbers > 0 and max(look.point, look.comma) == look.there, look.fractions > 0
+    are = bool(distinct) and all(_NUMBER.fullmatch(one) for one in distinct)
+    return are, are and any(re.search("[.,][0-9]*[1-9]|[eE]-", one) for one in distinct)
 
 
 def _by_value(names: list[str]) -> Any:
     """A key that sorts integers by value where all names are integers, and text as text."""
     try:
-        numbers_of = {name: int(name) for name in names}
+        return {name: int(name) for name in names}.__getitem__
     except ValueError:
         return str
-    return numbers_of.__getitem__

@@ -5,13 +5,13 @@ A column of text is looked at once (:class:`Look`). What is found is stored, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 from kernode.config import Config
 from kernode.errors import InputError, bad_setting
-from kernode.io.tables.table import BLANKS, Table, first, sql_text
+from kernode.io.tables.table import BLANKS, Table, first, is_text, sql_text
 
 MOSTLY = 0.9  # of the values of a column of numbers are numbers; the others are mistakes
 LARGEST = 1e150  # the square of a larger number is infinite, and so would be the deviation
@@ -21,17 +21,18 @@ MISSING = (
     "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "<na>", "-nan", "?", "-", "",
     "#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!", "#spill!", "#calc!",
 )  # fmt: skip
+_TOGETHER = 100  # columns that are seen in one query
 _FEW = 3  # values like 1.073: fewer may have three decimals by chance
 
 _BLANK = r"[ \t\x{a0}\x{2009}\x{202f}]"
 _APOSTROPHE = r"['\x{2019}]"
 _SIGN = r"[+\x{2212}-]"
-_UNIT = r"(?i:€|\$|£|¥|kr\.?|chf|eur|usd|gbp|jpy|sek|nok|dkk|%)"
+UNIT = r"(?i:€|\$|£|¥|kr\.?|chf|eur|usd|gbp|jpy|sek|nok|dkk|%)"
 _POWER = "(?:[eE][+-]?[0-9]+)?"
 _INNER = r"[0-9.,'\x{2019} \t\x{a0}\x{2009}\x{202f}]"
 _VALUE = (
-    f"^({_SIGN}?){_BLANK}*({_UNIT}?){_BLANK}*({_SIGN}?){_BLANK}*"
-    f"([0-9](?:{_INNER}*[0-9.])?{_POWER}|[.,][0-9]+{_POWER}){_BLANK}*({_UNIT}?)$"
+    f"^({_SIGN}?){_BLANK}*({UNIT}?){_BLANK}*({_SIGN}?){_BLANK}*"
+    f"([0-9](?:{_INNER}*[0-9.])?{_POWER}|[.,][0-9]+{_POWER}){_BLANK}*({UNIT}?)$"
 )
 _DATE = "^([0-9]{1,2})([/.-])([0-9]{1,2})[/.-]([0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(?:[T ].*)?$"
@@ -90,7 +91,7 @@ class Notation(Config):
     @property
     def is_plain(self) -> bool:
         """Whether it is how programs write."""
-        raise NotImplementedError
+        return self == type(self)(self.column)
 
     def sql(self, column: str) -> str:
         """SQL that reads a text: DOUBLE, NULL where it does not fit."""
@@ -104,11 +105,6 @@ class NumberNotation(Notation):
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is how programs write."""
-        return (self.decimal, self.thousands, self.unit) == (".", "", "")
 
     def sql(self, column: str) -> str:
         """Digits with a decimal point, cast."""
@@ -144,11 +140,6 @@ class DateNotation(Notation):
 
     order: str = "ymd"
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is how programs write."""
-        return self.order == "ymd"
-
     def sql(self, column: str) -> str:
         """Days since 1970."""
         written = plain_text(column)
@@ -164,129 +155,102 @@ class DateNotation(Notation):
         return f"{self.column}: dates with the {_FIRST[self.order]} first"
 
 
-@dataclass(frozen=True)
-class Look:
-    """How the values of a column of text read: counts, and examples as they are written."""
+# What is counted in a column of text: x is a value, p its parts as a number, d1 and d2 day and month in
+# some order; point and comma say whether x is a number with that decimal sign, or with none.
+_SIGNED = "(p.body LIKE '%.%' OR p.body LIKE '%,%')"
+_COUNTED = {
+    "there": "x IS NOT NULL",
+    "point": "point",
+    "comma": "comma",
+    "numbers": "point OR comma",
+    "only_point": "point AND NOT comma",
+    "only_comma": "comma AND NOT point",
+    "doubtful": f"point AND comma AND {_SIGNED}",  # one number with a decimal point, another with a comma
+    "small": "regexp_full_match(p.body, '[0-9]{1,3}')",
+    "flags": f"lower(x) IN {texts(*YES, *NO)}",
+    "year_first": f"regexp_matches(x, {sql_text(_YEAR_FIRST)})",
+    "dated": "d1 IS NOT NULL",
+    "day_first": "d1 > 12 AND d2 <= 12",  # and in no other order
+    "month_first": "d2 > 12 AND d1 <= 12",
+}
+_EXAMPLES = {  # the first such value, as it is written
+    "doubtful_number": _COUNTED["doubtful"],
+    "doubtful_date": "d1 <= 12 AND d2 <= 12",
+    "first_date": "d1 IS NOT NULL",
+    "first_point": _COUNTED["only_point"],
+    "first_comma": _COUNTED["only_comma"],
+}
+_BETWEEN = (  # the mark between thousands
+    f"CASE WHEN regexp_matches(p.body, {sql_text(_BLANK)}) THEN ' ' "
+    f"WHEN regexp_matches(p.body, {sql_text(_APOSTROPHE)}) THEN chr(39) "
+    "WHEN p.body LIKE '%.%,%' OR (NOT point AND p.body LIKE '%.%' AND p.body NOT LIKE '%,%') THEN '.' "
+    "WHEN p.body LIKE '%,%.%' OR (NOT comma AND p.body LIKE '%,%' AND p.body NOT LIKE '%.%') THEN ',' END"
+)
+_SEEN = {
+    "distinct": "count(x)",
+    "words": r"coalesce(sum(n * len(string_split_regex(x, '\s+'))), 0)",
+    "marks": f"list(DISTINCT {_BETWEEN}) FILTER (point OR comma)",
+    "units": f"list(DISTINCT {_UNIT_SQL}) FILTER (point OR comma)",  # currency and percent signs, '' for none
+    "dotted": f"bool_and(regexp_extract(x, {sql_text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL)",
+    **{name: f"coalesce(sum(n) FILTER ({one}), 0)" for name, one in _COUNTED.items()},
+    **{name: f"arg_min(x, k) FILTER ({one})" for name, one in _EXAMPLES.items()},
+}
 
-    there: int  # values that are not missing
-    distinct: int
-    words: float  # on average
-    size: int  # bytes
-    point: int  # numbers with a decimal point, or none
-    comma: int
-    numbers: int  # in either reading
-    only_point: int  # numbers with a decimal point, and in no other way
-    only_comma: int
-    signed: int  # numbers that have a point or a comma
-    doubtful: int  # that mean one number with a decimal point and another with a comma
-    small: int  # whole numbers up to 999
-    marks: tuple[str, ...]  # between thousands: what can stand there
-    units: tuple[str, ...]  # currency and percent signs
-    bare: bool  # whether some numbers have none
-    flags: int
-    fractions: int  # numbers with decimals that are not 0
-    year_first: int  # dates
-    dated: int  # dates with the year last
-    day_first: int  # of them, those that can only have the day first
-    month_first: int
-    dotted: bool | None  # whether all of these have points
-    doubtful_number: str | None
-    doubtful_date: str | None
-    first_date: str | None
-    first_point: str | None
-    first_comma: str | None
+
+class Look(SimpleNamespace):
+    """How the values of a column of text read: what ``_SEEN`` says, by name."""
 
     @classmethod
     def of(cls, table: Table, column: str) -> Look:
         """Look at the different values of a column of text, in one query."""
         fits = lambda sign: f"p.body <> '' AND regexp_full_match(p.body, {sql_text(_body(sign))})"  # noqa: E731
         date = lambda at: f"TRY_CAST(regexp_extract(x, {sql_text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
-        counted = {
-            "there": "x IS NOT NULL",
-            "point": "point",
-            "comma": "comma",
-            "numbers": "point OR comma",
-            "only_point": "point AND NOT comma",
-            "only_comma": "comma AND NOT point",
-            "signed": "(point OR comma) AND signed",
-            "doubtful": "point AND comma AND signed",
-            "small": "regexp_full_match(p.body, '[0-9]{1,3}')",
-            "flags": f"lower(x) IN {texts(*YES, *NO)}",
-            "fractions": "(point OR comma) AND regexp_matches(p.body, '[.,][0-9]*[1-9]|[eE]-')",
-            "year_first": f"regexp_matches(x, {sql_text(_YEAR_FIRST)})",
-            "dated": "d1 IS NOT NULL",
-            "day_first": "d1 > 12 AND d2 <= 12",
-            "month_first": "d2 > 12 AND d1 <= 12",
-        }
-        examples = {
-            "doubtful_number": "point AND comma AND signed",
-            "doubtful_date": "d1 <= 12 AND d2 <= 12",
-            "first_date": "d1 IS NOT NULL",
-            "first_point": "point AND NOT comma",
-            "first_comma": "comma AND NOT point",
-        }
-        mark = (
-            f"CASE WHEN regexp_matches(p.body, {sql_text(_BLANK)}) THEN ' ' "
-            f"WHEN regexp_matches(p.body, {sql_text(_APOSTROPHE)}) THEN chr(39) "
-            "WHEN p.body LIKE '%.%,%' OR (NOT point AND p.body LIKE '%.%' AND p.body NOT LIKE '%,%') THEN "
-            "'.' "
-            "WHEN p.body LIKE '%,%.%' OR (NOT comma AND p.body LIKE '%,%' AND p.body NOT LIKE '%.%') THEN "
-            "',' END"
-        )
-        found = {
-            "distinct": "count(x)",
-            "size": "coalesce(sum(n * strlen(x)), 0)",
-            "words": r"coalesce(sum(n * len(string_split_regex(x, '\s+'))), 0)",
-            "marks": f"list(DISTINCT {mark}) FILTER (point OR comma)",
-            "units": f"list(DISTINCT {_UNIT_SQL}) FILTER (point OR comma)",
-            "dotted": f"bool_and(regexp_extract(x, {sql_text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL)",
-            **{name: f"coalesce(sum(n) FILTER ({one}), 0)" for name, one in counted.items()},
-            **{name: f"arg_min(x, k) FILTER ({one})" for name, one in examples.items()},
-        }
-        signed = "p.body LIKE '%.%' OR p.body LIKE '%,%'"
         once = f"SELECT {plain_text(table.sql(column))} AS x, count(*) AS n, min({table.row}) AS k"
         sql = f"""
             WITH texts AS ({once} FROM {table.view} GROUP BY x),
             parts AS (SELECT *, {_parts("x")} AS p, {date(1)} AS d1, {date(3)} AS d2 FROM texts),
-            looks AS (SELECT *, {fits(".")} AS point, {fits(",")} AS comma, {signed} AS signed FROM parts)
-            SELECT {", ".join(found.values())} FROM looks"""
-        values = dict(zip(found, first(table.con.execute(sql)), strict=True))
-        lists = {name: tuple(sorted(filter(None, values[name] or ()))) for name in ("marks", "units")}
-        some = bool(values["units"]) and "" in values["units"]
-        return cls(**values | lists | {"words": values["words"] / max(values["there"], 1), "bare": some})
+            looks AS (SELECT *, {fits(".")} AS point, {fits(",")} AS comma FROM parts)
+            SELECT {", ".join(_SEEN.values())} FROM looks"""
+        look = cls(**dict(zip(_SEEN, first(table.con.execute(sql)), strict=True)))
+        look.marks, look.units = sorted(filter(None, look.marks or ())), sorted(look.units or ())
+        return look
 
     @classmethod
     def of_plain(cls, there: int, pointed: int) -> Look:
         """Of numbers as programs write them, some with a decimal point."""
-        unset = {field.name: None if "None" in str(field.type) else 0 for field in fields(cls)}
-        counts = {
-            "there": there,
-            "point": there,
-            "numbers": there,
-            "comma": there - pointed,
-            "signed": pointed,
-        }
-        known: dict[str, Any] = {**unset, **counts, "only_point": pointed, "fractions": pointed}
-        return cls(**known | {"marks": (), "units": (), "bare": True})
+        seen = {**dict.fromkeys(_SEEN), **dict.fromkeys(_COUNTED, 0), "marks": [], "units": [""]}
+        counts = dict.fromkeys(("there", "point", "numbers"), there)
+        return cls(**seen | counts | {"comma": there - pointed, "only_point": pointed})
 
     @property
     def decimal(self) -> str | None:
         """The decimal sign that the column itself shows; None where it shows none."""
-        if bool(self.only_point) == bool(self.only_comma):
-            return None
-        return "." if self.only_point else ","
+        both = bool(self.only_point) == bool(self.only_comma)
+        return None if both else "." if self.only_point else ","
 
     @property
     def is_sure(self) -> bool:
         """Whether half of the signs show it: one slip says little about the others."""
-        return 2 * (self.only_point + self.only_comma) >= self.signed
+        return bool(self.only_point + self.only_comma >= self.doubtful)
 
     @property
     def order(self) -> str | None:
         """The order of dates that the column itself shows."""
-        if bool(self.day_first) == bool(self.month_first):
-            return None
-        return "dmy" if self.day_first else "mdy"
+        both = bool(self.day_first) == bool(self.month_first)
+        return None if both else "dmy" if self.day_first else "mdy"
+
+
+def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
+    """How columns of text read; those in which programs wrote numbers are seen together, in one query."""
+    names = [name for name in columns if is_text(table.types[name])]
+    looks: dict[str, Look] = {}
+    for start in range(0, len(names), _TOGETHER):
+        some = names[start : start + _TOGETHER]
+        found = table.one(", ".join(count for name in some for count in plain_counts(table.sql(name))))
+        for name, there, plain, pointed in zip(some, found[::3], found[1::3], found[2::3], strict=True):
+            is_plain = there and plain == there
+            looks[name] = Look.of_plain(there, pointed) if is_plain else Look.of(table, name)
+    return looks
 
 
 @dataclass(frozen=True)
@@ -311,66 +275,52 @@ def number_notation(
     if not look.numbers or (not sure and look.numbers < MOSTLY * look.there):
         return None
     decimal = _decimal(table, name, look, clues)
-    fitting = look.point if decimal == "." else look.comma
-    if not sure and fitting < MOSTLY * look.there:
+    other, example = (".", look.first_point) if decimal == "," else (",", look.first_comma)
+    if not sure and (look.point if decimal == "." else look.comma) < MOSTLY * look.there:
         if clues.decimal:
-            example = look.first_point if decimal == "," else look.first_comma
-            raise _conflict(
-                table,
-                name,
-                f"has values like {example}, which the decimal sign {decimal!r} does not fit",
-                "decimal",
-            )
+            what = f"has values like {example}, which the decimal sign {decimal!r} does not fit"
+            raise _conflict(table, name, what, "decimal")
         signs = f"has decimal points and decimal commas ({look.first_point}, {look.first_comma})"
         raise _conflict(table, name, signs)
-    units = look.units
-    if len(units) > 1 or (units == ("%",) and look.bare):
-        shown = " and ".join([*units, *(["without"] if len(units) == 1 else [])])
-        raise _conflict(table, name, f"has numbers with {shown}")
-    other = "," if decimal == "." else "."
+    units = [unit for unit in look.units if unit]
+    if len(units) > 1 or look.units == ["", "%"]:
+        raise _conflict(table, name, f"has numbers with {' and '.join([*units, 'without'][:2])}")
     marks = [mark for mark in look.marks if mark != decimal]
     if other not in marks and look.doubtful and not (look.decimal == decimal and look.is_sure):
-        marks = [other, *marks] if f"{look.doubtful_number}".count(other) else marks
+        marks = [other, *marks] if other in look.doubtful_number else marks
     unit = units[0].upper() if units and len(units[0]) == 3 else "".join(units)
     return NumberNotation(name, decimal, marks[0] if marks else "", unit)
 
 
 def _conflict(table: Table, name: str, what: str, setting: str | None = None) -> InputError:
-    sentence = f"{table.name}: column {name!r} {what}. Write them alike, or leave the column out of features."
-    if setting:
-        return InputError(sentence, "setting", setting=setting, column=name)
-    return InputError(sentence, "conflict", column=name)
+    sentence = f"column {name!r} {what}. Write them alike, or leave the column out of features."
+    fields = {"setting": setting} if setting else {}
+    return table.error(sentence, "setting" if setting else "conflict", column=name, **fields)
 
 
 def _decimal(table: Table, name: str, look: Look, clues: Clues) -> str:
     """The decimal sign: as the user says, as most values show, as the table's other columns have it."""
     if said := clues.decimal:
         # A column in which nothing is written as the user says can be about another country.
-        fits = look.only_point + look.doubtful if said == "." else look.only_comma + look.doubtful
+        fits = look.doubtful + (look.only_point if said == "." else look.only_comma)
         return said if look.decimal is None or fits else look.decimal
     if look.decimal and look.is_sure:
-        return look.decimal
+        return str(look.decimal)
     if not look.doubtful:
         return "." if look.point >= look.comma else ","
-    seen = {
-        one.decimal for one in clues.looks.values() if one.numbers >= MOSTLY * one.there and one.is_sure
-    } - {None}
+    others = (one for one in clues.looks.values() if one.numbers >= MOSTLY * one.there and one.is_sure)
+    seen = {one.decimal for one in others} - {None}
     found = seen.pop() if len(seen) == 1 else "," if not seen and table.delimiter == ";" else None
-    commas = "," in (look.doubtful_number or "")
+    sign = "comma" if "," in look.doubtful_number else "point"
     # As programs write. Files with points between thousands have no commas between cells.
-    if found is None and not commas:
+    if found is None and sign == "point":
         thousands = look.doubtful >= _FEW and look.doubtful + look.small == look.point
         found = "." if look.decimal == "." or table.delimiter == "," or not thousands else None
     if found and look.decimal in (None, found):
-        return found
-    raise InputError(
-        f"{table.name}: in column {name!r} the {'comma' if commas else 'point'} of {look.doubtful_number} "
-        "may stand "
-        "before decimals or between thousands. Say which sign stands before decimals, a comma or a point.",
-        "ambiguous",
-        setting="decimal",
-        column=name,
-    )
+        return str(found)
+    what = f"in column {name!r} the {sign} of {look.doubtful_number} may stand before decimals or between"
+    fix = "Say which sign stands before decimals, a comma or a point."
+    raise table.error(f"{what} thousands. {fix}", "ambiguous", setting="decimal", column=name)
 
 
 def date_notation(table: Table, name: str, look: Look, clues: Clues, *, sure: bool) -> DateNotation | None:
@@ -379,31 +329,23 @@ def date_notation(table: Table, name: str, look: Look, clues: Clues, *, sure: bo
         return None
     if not look.dated:
         return DateNotation(name)
-    if clues.dates:
-        wrong = look.month_first if clues.dates == "dmy" else look.day_first
-        if not sure and look.dated - wrong + look.year_first < MOSTLY * look.there:
-            raise _conflict(
-                table,
-                name,
-                f"has values like {look.doubtful_date or look.first_date}, which the order {clues.dates} "
-                "does not fit",
-                "dates",
-            )
-        return DateNotation(name, clues.dates)
-    if look.order and 2 * (look.day_first + look.month_first) >= look.dated:
+    wrong = {"dmy": look.month_first, "mdy": look.day_first}
+    if said := clues.dates:
+        if not sure and look.dated - wrong[said] + look.year_first < MOSTLY * look.there:
+            example = look.doubtful_date or look.first_date
+            what = f"has values like {example}, which the order {said} does not fit"
+            raise _conflict(table, name, what, "dates")
+        return DateNotation(name, said)
+    shown = look.day_first + look.month_first
+    if look.order and 2 * shown >= look.dated:
         return DateNotation(name, look.order)
     if look.day_first and look.month_first:
-        for order, wrong in (("dmy", look.month_first), ("mdy", look.day_first)):
-            if look.dated - wrong >= MOSTLY * look.there and 2 * wrong < look.day_first + look.month_first:
+        for order, others in wrong.items():
+            if look.dated - others >= MOSTLY * look.there and 2 * others < shown:
                 return DateNotation(name, order)
         raise _conflict(table, name, "has dates with the day first and dates with the month first")
     if look.dotted and look.order in (None, "dmy"):  # points are not used with the month first
         return DateNotation(name, "dmy")
-    raise InputError(
-        f"{table.name}: in column {name!r} dates like {look.doubtful_date} may have the day or the month "
-        "first. "
-        "Say which order it is: dmy or mdy.",
-        "ambiguous",
-        setting="dates",
-        column=name,
-    )
+    what = f"in column {name!r} dates like {look.doubtful_date} may have the day or the month first"
+    fix = "Say which order it is: dmy or mdy."
+    raise table.error(f"{what}. {fix}", "ambiguous", setting="dates", column=name)

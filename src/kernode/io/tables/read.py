@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,25 +25,24 @@ from kernode.io.tables.edges import INTEGERS, Ends, ends_like, find_ends, id_sql
 from kernode.io.tables.encoding import (
     Encoding,
     Features,
-    UnknownLabels,
-    learn_columns,
-    looks_at,
+    learn_column,
     new_categories,
     read_values,
     require_order,
     require_room,
     unreadable,
 )
-from kernode.io.tables.kinds import Column, is_text
-from kernode.io.tables.labels import LABELS, Labels, NotClassesError, read_labels
-from kernode.io.tables.notation import Clues
+from kernode.io.tables.kinds import KINDS, Column
+from kernode.io.tables.labels import LABELS, USUAL, Labels, NotClassesError, UnknownLabels, read_labels
+from kernode.io.tables.notation import Clues, looks_at
 from kernode.io.tables.repairs import Repair
 from kernode.io.tables.source import DATABASES, database, is_text_file, open_table
 from kernode.io.tables.structure import Structure
-from kernode.io.tables.table import IDS, Reading, Table, choose, first, require, require_rows
+from kernode.io.tables.table import IDS, Reading, Table, choose, first, is_text, require, require_rows
 from kernode.io.tables.text_files import require_encoding
+from kernode.progress import tell
 
-_POSITIONS = 64  # of nodes without any features
+POSITIONS = 64  # of nodes without any features
 _MOST_POSITIONS = 10_000
 _FAR = 2**40  # rows that no table has
 _LOOKED_AT = 20_000  # names in which words may recur
@@ -148,239 +146,51 @@ def read_table(
         return Graph(adjacency, x, node_names=tables.names, **vars(facts))
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """A table of nodes by the column of its ids."""
-
-    table: Table
-    id: str
-    place: np.ndarray | None = None  # the node of each row, −1 for none
-
-    @cached_property
-    def id_sql(self) -> str:
-        """SQL of the ids."""
-        return id_sql(self.table, [self.id])[0]
-
-    @classmethod
-    def of(cls, table: Table, id: str | None) -> Nodes:
-        """The ids by name, by a usual name, or in the first column."""
-        if not table.columns:
-            sentence = f"{table.name} has no columns. A table of nodes needs one for their ids."
-            raise InputError(sentence, "missing", setting="id")
-        column = choose(table, id, "id", IDS)
-        if column is None:
-            column = table.columns[0]
-            table = table.noted(f"{table.name}: took {column!r} as id")
-        return cls(replace(table, hidden=table.hidden - {column}), column)
-
-    def require_ids(self) -> None:
-        """Raise where the first column was taken for the ids, and repeats or has a node for its name."""
-        table, cell = self.table, self.id_sql
-        if self.id.lower() in IDS:
-            return
-        if table.names_by_looks is not None and first(
-            table.con.execute(
-                f"SELECT 1 FROM ids SEMI JOIN ({_MENTIONED}) USING (pos) WHERE id = ?", [self.id]
-            )
-        ):
-            raise InputError(
-                f"{table.name}, row {table.names_by_looks}: {self.id!r} is a node of the edges, where names "
-                "of "
-                "columns should stand. Say whether the first row is a header.", "ambiguous", setting="header",
-            )  # fmt: skip
-        again = table.one(
-            f"{cell}, list_sort(list({table.row}))[:2] AS rows",
-            f"WHERE {cell} IS NOT NULL GROUP BY {cell} HAVING count(*) > 1 ORDER BY rows[2] LIMIT 1",
-        )
-        if again is not None:
-            rows = " and ".join(map(str, table.numbers(again[1])))
-            raise InputError(
-                f"{table.name}: {self.id!r}, the first column, repeats {again[0]!r} (rows {rows}). Which "
-                "column holds "
-                f"the ids? Name one of {', '.join(table.types)}.", "ambiguous", setting="id",
-            )  # fmt: skip
-
-    def placed(self) -> Nodes:
-        """With the node of each row; rows without an id, or with one that was there before, are repairs."""
-        table = self.table
-        rows = f"SELECT {self.id_sql} AS id, {table.row} AS r FROM {table.view}"
-        sql = f"SELECT coalesce(pos, -1) AS pos FROM ({rows}) LEFT JOIN ids USING (id) ORDER BY r"
-        place = np.asarray(table.con.execute(sql).fetchnumpy()["pos"], np.int64)
-        lacking = np.flatnonzero(place < 0)
-        if len(lacking):
-            table = table.repaired(lacking, "had no id")
-            require_rows(table, len(place) - len(lacking))
-        placed = replace(self, place=place)
-        repeated = np.flatnonzero(~placed.kept & (place >= 0))
-        table = table.repaired(repeated, "repeated an id") if len(repeated) else table
-        return replace(placed, table=table)
-
-    @property
-    def kept(self) -> np.ndarray:
-        """Which rows are the first of a node."""
-        assert self.place is not None
-        kept = np.zeros(len(self.place), bool)
-        kept[np.unique(self.place, return_index=True)[1]] = True
-        return kept & (self.place >= 0)
-
-    def rows(self, n: int) -> np.ndarray:
-        """The first row of each of n nodes, −1 for none."""
-        assert self.place is not None
-        rows, kept = np.full(n, -1, np.int64), np.flatnonzero(self.kept)
-        rows[self.place[kept]] = kept
-        return rows
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Tables of nodes and edges in one DuckDB connection, ids numbered: n nodes, those listed first.
-
-    The connection holds ``ids(id, k, pos)`` and ``pair(s, t, w)``, a row for each usable row of the edges,
-    ``w`` only where edges have weights.
-    """
-
-    con: Any
-    name: str
-    ends: Ends
-    names: np.ndarray  # n
-    listed: np.ndarray | None  # n: which nodes the tables of nodes list; None where all, or without tables
-    labels: Labels
-    encoding: Encoding
-    positions: int  # of nodes in the graph that are features, too
-    values: Mapping[str, np.ndarray]  # of the feature columns, n each
-    said: tuple[str, ...]
-    repairs: tuple[Repair, ...]
-
-    @property
-    def n(self) -> int:
-        """Number of nodes."""
-        return len(self.names)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether edges have weights."""
-        return self.ends.weight is not None
-
-    def encoded(self, adjacency: sparse.csr_array) -> tuple[Encoding, Any]:
-        """What the columns became, and X: n × f."""
-        learned = self.encoding
-        if self.positions:
-            learned = replace(learned, structure=Structure.learn(adjacency, self.positions))
-        return learned, learned.features(self.values, adjacency, self.names)
-
-    def facts(self, learned: Encoding, notes: tuple[str, ...]) -> SimpleNamespace:
-        """All else that a graph holds."""
-        kept = {one.name: self.values[one.name] for one in learned.columns if one.is_kept}
-        origin = TableOrigin(learned, self.repairs, kept, self.listed)
-        described = (*notes, *map(str, self.repairs), *learned.describe())
-        labels, classes = self.labels.numbers, self.labels.names
-        return SimpleNamespace(
-            name=self.name, labels=labels, class_names=classes, notes=described, origin=origin
-        )
-
-    def notes(self, entries: int) -> tuple[str, ...]:
-        """What was done to the tables; ``entries``: of the adjacency."""
-        if entries:
-            return self.said
-        ((loops,),) = self.con.execute("SELECT count(*) FROM pair").fetchall()
-        looped = f"{loops:,} joined a node to itself" if loops else ""
-        why = "; ".join(filter(None, (*map(str, self.ends.table.repairs), looped))) or "none is listed"
-        sentence = f"the graph has no edge: {why}; only features can tell nodes apart"
-        warn(f"{sentence}.")
-        return (sentence, *self.said)
+_OPTIONS: tuple[str, ...] = tuple(read_table.__kwdefaults__ or ())
+_WITH_LIKE = ("encoding", "header", "like", "name")
 
 
 @contextmanager
-def open_tables(edges: Any, nodes: Any = None, **options: Any) -> Iterator[Tables]:
-    """Open tables of edges and nodes for a while; the options are those of :func:`read_table`."""
-    said = SimpleNamespace(**dict.fromkeys(_OPTIONS) | options)
+def open_tables(
+    edges: Any, nodes: Any = None, *, graph: Graph | None = None, **given: Any
+) -> Iterator[Tables]:
+    """Open tables of edges and nodes for a while; the options are those of :func:`read_table`.
+
+    ``graph``: the one at which they arrive. Its nodes are numbered first, and edges may be None.
+    """
     edges, nodes = _from_address(edges, nodes)
     several = [] if nodes is None else list(nodes) if isinstance(nodes, list | tuple) else [nodes]
-    like = encoding_of(said.like)
-    if like is not None:
-        for option in _OPTIONS:
-            if getattr(said, option) is not None and option not in ("encoding", "header", "like", "name"):
-                sentence = f"{option} is what like has already. Leave one of them out."
-                raise InputError(sentence, "no-effect", setting=option)
-        said.id, said.label, said.features = like.id, like.label, [column.name for column in like.columns]
-    elif not several and (said.id, said.label, said.features) != (None, None, None):
+    options = SimpleNamespace(**dict.fromkeys(_OPTIONS) | given)
+    stated = [option for option in _OPTIONS if getattr(options, option) is not None]
+    options.like = encoding_of(options.like)
+    if options.like is not None:
+        if twice := [option for option in stated if option not in _WITH_LIKE]:
+            sentence = f"{twice[0]} is what like has already. Leave one of them out."
+            raise InputError(sentence, "no-effect", setting=twice[0])
+        options.id, options.label = options.like.id, options.like.label
+        options.features = [column.name for column in options.like.columns]
+    elif not several and {"id", "label", "features"} & set(stated):
         sentence = "id, label and features are columns of the nodes. Give that table, too."
         raise InputError(sentence, "missing", setting="nodes")
-    _require_text(said, edges, *several)
-    said.features = [said.features] if isinstance(said.features, str) else said.features
-    clues = Clues(said.decimal, said.dates)
+    if options.encoding is not None:
+        require_encoding(options.encoding)
+    for option in {"encoding", "header"} & set(stated):
+        if graph is None and not any(map(is_text_file, (edges, *several))):
+            sentence = f"the {option} is about text files (CSV, TSV), of which there is none. Leave it out."
+            raise InputError(sentence, "no-effect", setting=option)
+    options.features = [options.features] if isinstance(options.features, str) else options.features
     with database() as con:
-        tables = open_nodes(
-            con, several, said.id, (said.label, *(said.features or ())), said.encoding, said.header
-        )
-        if like is None:
-            named = frozenset(filter(None, (said.source, said.target, said.weight)))
-            reading = Reading(said.encoding, said.header, named, of_edges=True)
-            ends = find_ends(con, edges, reading, said, clues, [(one.table, one.id_sql) for one in tables])
-        else:
-            ends = ends_like(con, edges, like, said.encoding)
-        number_ids(con, tables, ends)
-        if like is None and said.id is None and tables:
-            tables[0].require_ids()
-        names, listed, about_names = _names(con, tables, ends)
-        tables = [one.placed() for one in tables]
-        of = column_tables(tables)
-        for at, one in enumerate(tables):
-            fetched = of if said.features is None else (*said.features, said.label)
-            require_room(one.table, [name for name in fetched if of.get(name) == at])
-        labels, column, about_labels = _labels(tables, of, said, like, names)
-        read = (
-            _learned(tables, of, ends, column, labels, said.features, clues)
-            if like is None
-            else read_like(tables, of, like)
-        )
-        learned, values, repairs, about_columns = read
-        values = {one: aligned(values[one], tables[of[one]].rows(len(names)), len(names)) for one in values}
-        sources = [*(one.table for one in tables), ends.table]
-        notes = [note for table in sources for note in table.notes]
-        yield Tables(
-            con, said.name or _name_of(edges), ends, names, listed, labels, learned,
-            _positions(said.positions, learned) if like is None else 0, values,
-            (*notes, *about_names, *about_labels, *labels.notes, *about_columns),
-            (*(one for table in sources for one in table.repairs), *repairs),
-        )  # fmt: skip
-
-
-_OPTIONS: tuple[str, ...] = tuple(read_table.__kwdefaults__ or ())
-
-
-def open_nodes(
-    con: Any,
-    nodes: list[Any],
-    id: str | None,
-    columns: Sequence[str | None],
-    encoding: str | None,
-    header: bool | None,
-) -> list[Nodes]:
-    """Open tables of nodes; ``columns``: those that are known by name."""
-    reading = Reading(encoding, header, frozenset(filter(None, (id, *columns))), id)
-    found = [open_table(con, one, "nodes", reading) for one in nodes]
-    return [Nodes.of(one, id if at == 0 or id in one.types else None) for at, one in enumerate(found)]
+        yield Tables(con, edges, several, options, graph)
 
 
 def _from_address(edges: Any, nodes: Any) -> tuple[Any, Any]:
     """``duckdb:FILE?edges=QUERY&nodes=QUERY`` as two tables."""
-    file, _, query = (
-        edges.partition("?") if isinstance(edges, str) and edges.startswith(DATABASES) else ("", "", "")
-    )
+    if not (isinstance(edges, str) and edges.startswith(DATABASES)):
+        return edges, nodes
+    file, _, query = edges.partition("?")
     parts = (part.partition("=") for part in re.split("&(?=nodes=|edges=)", query))
     named = {name: f"{file}?{unquote(value)}" for name, _, value in parts if name in ("edges", "nodes")}
     return named.get("edges", edges), named.get("nodes") if nodes is None else nodes
-
-
-def _require_text(said: Any, *tables: Any) -> None:
-    """Raise where options about text files are wrong, or are about none."""
-    if said.encoding is not None:
-        require_encoding(said.encoding)
-    for option in ("encoding", "header"):
-        if getattr(said, option) is not None and not any(map(is_text_file, tables)):
-            sentence = f"the {option} is about text files (CSV, TSV), of which there is none. Leave it out."
-            raise InputError(sentence, "no-effect", setting=option)
 
 
 def encoding_of(like: Any) -> Encoding | None:
@@ -400,256 +210,391 @@ def _name_of(edges: Any) -> str:
     return (Path(edges).name.split(".")[0] if isinstance(edges, str | Path) else "") or "edges"
 
 
+class Nodes:
+    """A table of nodes by the column of its ids: as given, with a usual name, or the first."""
+
+    def __init__(self, table: Table, id: str | None) -> None:
+        if not table.columns:
+            sentence = f"{table.name} has no columns. A table of nodes needs one for their ids."
+            raise InputError(sentence, "missing", setting="id")
+        column = choose(table, id, "id", IDS)
+        if column is None:
+            column = table.columns[0]
+            table = table.noted(f"took {column!r} as id")
+        self.table, self.id = table, column
+        self.id_sql = id_sql(table, [column])[0]
+        self.clues = Clues()  # of the other columns
+
+    def require_ids(self) -> None:
+        """Raise where the first column was taken for the ids, and repeats or has a node for its name."""
+        table, cell = self.table, self.id_sql
+        if self.id.lower() in IDS:
+            return
+        edge = f"SELECT 1 FROM ids SEMI JOIN ({_MENTIONED}) USING (pos) WHERE id = ?"
+        if table.names_by_looks is not None and first(table.con.execute(edge, [self.id])):
+            where = f"{table.name}, row {table.names_by_looks}"
+            what = f"{where}: {self.id!r} is a node of the edges, where names of columns should stand"
+            sentence = f"{what}. Say whether the first row is a header."
+            raise InputError(sentence, "ambiguous", setting="header")
+        again = table.one(
+            f"{cell}, list_sort(list({table.row}))[:2] AS rows",
+            f"WHERE {cell} IS NOT NULL GROUP BY {cell} HAVING count(*) > 1 ORDER BY rows[2] LIMIT 1",
+        )
+        if again is not None:
+            rows = " and ".join(map(str, table.numbers(again[1])))
+            what = f"{self.id!r}, the first column, repeats {again[0]!r} (rows {rows})"
+            fix = f"Which column holds the ids? Name one of {', '.join(table.types)}."
+            raise table.error(f"{what}. {fix}", "ambiguous", setting="id")
+
+    def find(self, names: np.ndarray, known: int) -> None:
+        """Find the node of each row; rows without an id, or with one that was there before, are repairs.
+
+        ``known``: how many of the nodes are in a graph already, and may not be listed again.
+        """
+        table = self.table
+        rows = f"SELECT {self.id_sql} AS id, {table.row} AS r FROM {table.view}"
+        sql = f"SELECT coalesce(pos, -1) AS pos FROM ({rows}) LEFT JOIN ids USING (id) ORDER BY r"
+        self.place = place = np.asarray(table.con.execute(sql).fetchnumpy()["pos"], np.int64)  # −1 for none
+        has_id = place >= 0
+        if not has_id.all():
+            table = table.repaired(np.flatnonzero(~has_id), "had no id")
+            require_rows(table, has_id.sum())
+        for row in np.flatnonzero(has_id & (place < known))[:1]:
+            name = str(names[place[row]])
+            sentence = f"{name!r} is in the graph already. Leave it out: nodes there keep their features."
+            raise table.error(sentence, "duplicate", row=row, name=name)
+        nodes, at = np.unique(place, return_index=True)
+        self.rows = np.full(len(names), -1, np.int64)  # the first of each node, −1 for none
+        self.rows[nodes[nodes >= 0]] = at[nodes >= 0]
+        self.kept = np.zeros(len(place), bool)  # whether a row is the first of a node
+        self.kept[at[nodes >= 0]] = True
+        self.table = table.repaired(np.flatnonzero(has_id & ~self.kept), "repeated an id")
+
+
+class Tables:
+    """Tables of nodes and edges in one DuckDB connection, ids numbered: n nodes, those listed first.
+
+    The connection holds ``ids(id, pos)`` and ``pair(s, t, w)``, a row for each usable row of the edges,
+    ``w`` only where edges have weights. Where the tables arrive at a graph its ``known`` nodes come first,
+    and ``values`` and ``listed`` are those of the others.
+    """
+
+    names: np.ndarray  # n
+    listed: np.ndarray  # which nodes the tables of nodes list
+    labels: Labels
+    encoding: Encoding
+    values: dict[str, np.ndarray]  # of the feature columns
+    positions = 0  # of nodes in the graph that are features, too
+
+    def __init__(self, con: Any, edges: Any, nodes: list[Any], options: Any, graph: Graph | None) -> None:
+        self.con, self.options, self.graph, self.name = con, options, graph, options.name or _name_of(edges)
+        self.like: Encoding | None = options.like
+        self.clues = Clues(options.decimal, options.dates)
+        self.known = 0 if graph is None else graph.n_nodes
+        self.about: list[str] = []  # notes on more than one table
+        self.unreadable: list[Repair] = []
+        self._open(edges, nodes)
+        self._number_ids()
+        self._find_nodes()
+        self._read_labels()
+        values = self._learn() if self.like is None else self._read_like(self.like)
+        self.values = {one.name: self._of_nodes(one, values) for one in self.encoding.columns}
+
+    def _open(self, edges: Any, nodes: list[Any]) -> None:
+        options = self.options
+        named = frozenset(filter(None, (options.id, options.label, *(options.features or ()))))
+        reading = Reading(options.encoding, options.header, named, options.id)
+        found = [open_table(self.con, one, "nodes", reading) for one in nodes]
+        ids = [options.id if one is found[0] or options.id in one.types else None for one in found]
+        self.nodes = [Nodes(one, id) for one, id in zip(found, ids, strict=True)]
+        self.ends: Ends | None = None
+        if self.like is None:
+            listed = [(one.table, one.id_sql) for one in self.nodes]
+            self.ends = find_ends(self.con, edges, options, self.clues, listed)
+        elif edges is not None:
+            self.ends = ends_like(self.con, edges, self.like, options.encoding)
+
+    def _number_ids(self) -> None:
+        """Make ``ids`` and ``pair``: listed nodes first, as they come, then sources, then targets.
+
+        Ids that are integers in all tables are joined as such, which takes half the memory of text.
+        """
+        con, ends = self.con, self.ends
+        columns = [(one.table, one.id, one.id_sql, "true") for one in self.nodes]
+        if self.graph is not None:
+            names = {"id": np.asarray(self.graph.node_names, object)}
+            known = Nodes(open_table(con, names, "known", Reading()), "id")
+            columns.insert(0, (known.table, known.id, known.id_sql, "true"))
+        if ends is not None:
+            both = zip((ends.source, ends.target), ends.ids, strict=True)
+            columns += [(ends.table, column, cell, ends.usable) for column, cell in both]
+        integers = all(table.types[column] in INTEGERS for table, column, *_ in columns)
+        if integers and not (ends is not None and any(ends.prefixes)):
+            columns = [(table, column, table.sql(column), usable) for table, column, _, usable in columns]
+        everyone = " UNION ALL ".join(
+            f"SELECT {cell} AS key, {at * _FAR} + {table.row} AS k FROM {table.view} WHERE {usable}"
+            for at, (table, _, cell, usable) in enumerate(columns)
+        )
+        once = f"SELECT key, min(k) AS k FROM ({everyone}) WHERE key IS NOT NULL GROUP BY key"
+        number = "row_number() OVER (ORDER BY k) - 1"
+        con.execute(f"CREATE TABLE keys AS SELECT key, {number} AS pos FROM ({once})")
+        con.execute("CREATE VIEW ids AS SELECT key::VARCHAR AS id, pos FROM keys")
+        pairs = "SELECT 0::INTEGER AS s, 0::INTEGER AS t WHERE false"
+        if ends is not None:
+            (table, _, source, usable), (_, _, target, _) = columns[-2:]
+            weight = "" if ends.weight is None else f", {ends.weights} AS w"
+            rows = f"SELECT {source} AS source, {target} AS target{weight} FROM {table.view} WHERE {usable}"
+            pairs = f"SELECT a.pos::INTEGER AS s, b.pos::INTEGER AS t{', w' if weight else ''} FROM ({rows}) "
+            pairs += "JOIN keys a ON source = a.key JOIN keys b ON target = b.key"
+        con.execute(f"CREATE TABLE pair AS {pairs}")
+        found = con.execute("SELECT id FROM ids ORDER BY pos").fetchnumpy()["id"]
+        self.names = np.asarray(found).astype(str)
+        if not self.n:
+            why = "; ".join(map(str, self.repairs)) or "Check the files"
+            raise InputError(f"the tables hold no edge and no node. {why}.", "too-few")
+
+    def _find_nodes(self) -> None:
+        """Find the rows of every node, the table of every column, and ids that are in doubt."""
+        options = self.options
+        if self.like is None and options.id is None and self.nodes:
+            self.nodes[0].require_ids()
+        for one in self.nodes:
+            one.find(self.names, self.known)
+        listed = [one.rows[self.known :] >= 0 for one in self.nodes]
+        self.listed = np.any(listed, axis=0) if listed else np.zeros(self.n - self.known, bool)
+        if self.graph is None:
+            self._check_ids()
+        added = self.names[self.known :][~self.listed].tolist()
+        if added and (self.nodes or self.graph is not None):
+            shown = ", ".join(added[:5]) + (", …" if len(added) > 5 else "")
+            count = f"{len(added):,} node{'s' * (len(added) > 1)}"
+            self.about.append(f"added {count} that only edges mention, without features: {shown}")
+        self.of: dict[str, Nodes] = {}  # the table of each column
+        for at, one in enumerate(self.nodes):
+            own = [name for name in one.table.columns if not (at and name == one.id)]
+            for name in own:
+                if name in self.of:
+                    both = f"{self.of[name].table.name} and {one.table.name}"
+                    sentence = f"{both} both have a column {name!r}. Rename one of them."
+                    raise InputError(sentence, "duplicate", column=name)
+            self.of |= dict.fromkeys(own, one)
+            fetched = own if options.features is None else {*own} & {*options.features, options.label}
+            require_room(one.table, fetched)
+
+    def _require(self, column: str, role: str) -> Nodes:
+        """The table that has a column, or raise."""
+        return self.of.get(column) or self.of[require(self.nodes[0].table, column, role)]
+
+    def _check_ids(self) -> None:
+        """Refuse ids of edges of which none is listed; warn of rounded ones and different spellings."""
+        con, n, added = self.con, int(self.listed.sum()), int((~self.listed).sum())
+        query = f"SELECT count(*), arg_min(id, pos) FROM ids WHERE regexp_full_match(id, '{_ROUNDED}')"
+        rounded, example = first(con.execute(query))
+        if rounded:
+            plural = f"{rounded:,} ids are numbers" if rounded > 1 else "1 id is a number"
+            what = f"{plural} that a spreadsheet has rounded, such as {example!r}"
+            warn(f"{what}: different nodes may have become one. Save the tables again with ids as text.")
+        if not self.nodes or not added:
+            return
+        near = first(
+            con.execute(
+                f"WITH folded AS (SELECT id, pos, {_FOLDED} AS f FROM ids) "
+                "SELECT count(*) OVER (), a.id, b.id FROM folded a "
+                f"JOIN (SELECT f, arg_min(id, pos) AS id FROM folded WHERE pos < {n} GROUP BY f) b USING (f) "
+                f"WHERE a.pos >= {n} ORDER BY a.pos LIMIT 1"
+            )
+        )
+        where = f"column {self.nodes[0].id!r} of {self.nodes[0].table.name}"
+        if n and not first(con.execute(f"SELECT 1 FROM ({_MENTIONED}) WHERE pos < {n} LIMIT 1")):
+            assert self.ends is not None
+            what = f"no node of {self.ends.source!r} and {self.ends.target!r}, such as {str(self.names[n])!r}"
+            hint = "Name the columns of the ids, the source and the target."
+            if near is not None:
+                hint = f"{near[1]!r} and {near[2]!r} differ only in how they are written. Write ids alike."
+            what += f", is listed in {where}, which has ids such as {str(self.names[0])!r}"
+            raise InputError(f"{what}. {hint}", "conflict", setting=("id", "source", "target"))
+        if near is not None:
+            some = f"{near[0]:,} of {added:,} node{'s' * (added > 1)} that only edges mention"
+            some += " differs" if near[0] == 1 else " differ"
+            such = f"only in how they are written, such as {near[1]!r} and {near[2]!r} in {where}"
+            warn(f"{some} from listed ones {such}. Write ids alike in both.")
+
+    def _read_labels(self) -> None:
+        """Read the classes of all nodes; a column that has only the name of one is passed over."""
+        options, like, of = self.options, self.like, self.of
+        self.label: str | None = options.label
+        if like is not None:
+            self.label = self.label if self.label in of else None  # answers need not be known
+        elif self.label is not None:
+            self._require(self.label, "label")
+        elif usual := [name for wanted in LABELS for name in of if name.lower() == wanted]:
+            self.label = usual[0]
+            if len(usual) > 1 and options.features is None:
+                where = f"{of[self.label].table.name}: {self.label!r} is the label"
+                what = f"{where}, and {usual[1]!r} is a feature, which may tell the answer"
+                warn(f"{what}. Name another column as label, or name the features without it.")
+        classes = None if like is None else like.classes if self.graph is None else self.graph.class_names
+        self.labels = Labels(np.full(self.n, -1, np.int64), classes or ())
+        if self.label is None:
+            if options.unknown is not None:
+                sentence = "texts that mean not known are about the column of the classes. Name it."
+                raise InputError(sentence, "missing", setting="label")
+            return
+        unknown = None if options.unknown is None else UnknownLabels.given(options.unknown)
+        if like is not None:
+            unknown = like.unknown or USUAL
+        one = of[self.label]
+        try:
+            self.labels = read_labels(one.table, self.label, one.place, self.names, unknown, classes)
+        except NotClassesError as error:
+            if options.label is not None:
+                raise
+            self.label = None
+            self.about.append(f"did not take a column as label by its name alone: {error}")
+            return
+        if options.label is None:
+            self.about.append(f"{one.table.name}: took {self.label!r} as label")
+        self.about += self.labels.notes
+
+    def _learn(self) -> dict[str, np.ndarray]:
+        """Learn what the columns become, and return their values by row."""
+        of, nodes, ends, label, features = self.of, self.nodes, self.ends, self.label, self.options.features
+        assert ends is not None
+        if features is None:
+            self.about += _hint_of_names(nodes[0]) if nodes else ()
+            features = [name for name in of if name not in (nodes[0].id, label)]
+        kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
+        for name, kind in kinds.items():
+            self._require(name, "features")
+            if kind is not None and kind not in KINDS:
+                wanted = f"columns with kinds among {', '.join(KINDS)}"
+                raise bad_setting("features", wanted, f"{name}:{kind}")
+        if label is not None and label in kinds:
+            sentence = f"column {label!r} is the label and cannot be a feature. Take it out of features."
+            raise InputError(sentence, "conflict", setting="features")
+        for one in nodes:
+            own = [name for name in one.table.columns if name != one.id or name in kinds]
+            one.clues = replace(self.clues, looks=looks_at(one.table, own))
+        columns, left_out, notations, values = [], [], [], {}
+        for done, (name, kind) in enumerate(kinds.items()):
+            tell("columns", done, len(kinds))
+            one = of[name]
+            if not len(one.place):
+                continue
+            found = learn_column(one.table, name, kind, one.clues, one.kept)
+            if isinstance(found, str):
+                left_out.append(f"{name}: left out, {found}")
+                continue
+            column, notation, values[name] = found
+            columns.append(column)
+            notations += [] if notation is None or notation.is_plain else [notation]
+        weight = None if ends.notation is None or ends.notation.is_plain else ends.notation
+        self.encoding = Encoding(
+            tuple(columns), None, nodes[0].id if nodes else None, ends.source, ends.target,
+            ends.weight, label, self.labels.names, tuple(left_out), tuple(notations),
+            weight, self.labels.unknown, ends.prefixes, ends.negative,
+        )  # fmt: skip
+        self.positions = _positions(self.options.positions, self.encoding)
+        return values
+
+    def _read_like(self, like: Encoding) -> dict[str, np.ndarray]:
+        """Return the values by row of columns that were learned from other tables."""
+        self.encoding = like
+        values: dict[str, np.ndarray] = {}
+        if not self.nodes:
+            if like.columns and self.graph is None:
+                needed = ", ".join(column.name for column in like.columns)
+                sentence = f"the model needs the columns {needed}. Give a table of nodes that has them."
+                raise InputError(sentence, "missing", setting="nodes")
+            return values
+        for column in like.columns:
+            one, notation = self._require(column.name, "features"), like.notation(column)
+            require_order(one.table, notation)
+            found = values[column.name] = read_values(one.table, type(column), column.name, notation)
+            self.about += new_categories(one.table, column, found[one.kept])
+        return values
+
+    def _of_nodes(self, column: Column, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The values of a column for each node that is not known: those of its row, missing without one."""
+        if column.name not in values:
+            return np.full(self.n - self.known, None, object)
+        one, own = self.of[column.name], values[column.name]
+        later = self.like is not None
+        self.unreadable += unreadable(one.table, column, own, one.kept, later=later)
+        rows = one.rows[self.known :]
+        found = np.full(len(rows), np.nan) if own.dtype.kind == "f" else np.full(len(rows), None, object)
+        found[rows >= 0] = own[rows[rows >= 0]]
+        return found
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.names)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self.ends is not None and self.ends.weight is not None
+
+    @property
+    def _sources(self) -> list[Table]:
+        return [*(one.table for one in self.nodes), *([] if self.ends is None else [self.ends.table])]
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """Rows of all tables that were dropped or changed."""
+        return (*(one for table in self._sources for one in table.repairs), *self.unreadable)
+
+    def notes(self, entries: int) -> tuple[str, ...]:
+        """What was done to the tables; ``entries``: of the adjacency."""
+        notes = (*(note for table in self._sources for note in table.notes), *self.about)
+        if entries:
+            return notes
+        loops = first(self.con.execute("SELECT count(*) FROM pair"))[0]
+        looped = f"{loops:,} joined a node to itself" if loops else ""
+        dropped = () if self.ends is None else map(str, self.ends.table.repairs)
+        why = "; ".join(filter(None, (*dropped, looped))) or "none is listed"
+        sentence = f"the graph has no edge: {why}; only features can tell nodes apart"
+        warn(f"{sentence}.")
+        return (sentence, *notes)
+
+    def encoded(self, adjacency: sparse.csr_array) -> tuple[Encoding, Any]:
+        """What the columns became, and X: n × f."""
+        learned = self.encoding
+        if self.positions:
+            learned = replace(learned, structure=Structure.learn(adjacency, self.positions))
+        return learned, learned.features(self.values, adjacency, self.names)
+
+    def facts(self, learned: Encoding, notes: tuple[str, ...]) -> SimpleNamespace:
+        """All else that a graph holds."""
+        kept = {one.name: self.values[one.name] for one in learned.columns if one.is_kept}
+        listed = None if self.listed.all() or not self.nodes else self.listed
+        origin = TableOrigin(learned, self.repairs, kept, listed)
+        described = (*notes, *map(str, self.repairs), *learned.describe())
+        labels, classes = self.labels.numbers, self.labels.names
+        return SimpleNamespace(
+            name=self.name, labels=labels, class_names=classes, notes=described, origin=origin
+        )
+
+
 def _positions(wanted: int | None, learned: Encoding) -> int:
     """How many positions describe a node: as asked for, or as nothing else does."""
-    if wanted is None:
-        return 0 if learned.columns else _POSITIONS
+    wanted = 0 if wanted is None else wanted
     if not isinstance(wanted, int | np.integer) or not 0 <= wanted <= _MOST_POSITIONS:
         raise bad_setting("positions", f"an integer from 0 to {_MOST_POSITIONS:,}", wanted)
-    return int(wanted) or (0 if learned.columns else _POSITIONS)
-
-
-def number_ids(con: Any, tables: Sequence[Nodes], ends: Ends | None) -> None:
-    """Make ``ids`` and ``pair``: listed nodes first, as they come, then sources, then targets.
-
-    Ids that are integers in all tables are joined as such, which takes half the memory of text.
-    """
-    columns = [(one.table, one.id, one.id_sql, "true") for one in tables]
-    if ends is not None:
-        usable = f"{ends.has_ends} AND {ends.has_weight}"
-        both = zip((ends.source, ends.target), ends.ids, strict=True)
-        columns += [(ends.table, column, cell, usable) for column, cell in both]
-    integers = all(table.types[column] in INTEGERS for table, column, *_ in columns)
-    if integers and not (ends is not None and any(ends.prefixes)):
-        columns = [(table, column, table.sql(column), usable) for table, column, _, usable in columns]
-    everyone = " UNION ALL ".join(
-        f"SELECT {cell} AS key, {at * _FAR} + {table.row} AS k FROM {table.view} WHERE {usable}"
-        for at, (table, _, cell, usable) in enumerate(columns)
-    )
-    once = f"SELECT key, min(k) AS k FROM ({everyone}) WHERE key IS NOT NULL GROUP BY key"
-    con.execute(
-        f"CREATE TABLE keys AS SELECT key, k, row_number() OVER (ORDER BY k) - 1 AS pos FROM ({once})"
-    )
-    con.execute("CREATE VIEW ids AS SELECT key::VARCHAR AS id, k, pos FROM keys")
-    pairs = "SELECT 0::INTEGER AS s, 0::INTEGER AS t WHERE false"
-    if ends is not None:
-        (table, _, source, usable), (_, _, target, _) = columns[-2:]
-        weight = "" if ends.weight is None else f", {ends.weight_sql} AS w"
-        rows = f"SELECT {source} AS source, {target} AS target{weight} FROM {table.view} WHERE {usable}"
-        pairs = f"SELECT a.pos::INTEGER AS s, b.pos::INTEGER AS t{', w' if weight else ''} FROM ({rows}) "
-        pairs += "JOIN keys a ON source = a.key JOIN keys b ON target = b.key"
-    con.execute(f"CREATE TABLE pair AS {pairs}")
-
-
-def _names(
-    con: Any, tables: Sequence[Nodes], ends: Ends
-) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
-    """Names of all nodes, which of them are listed, and a note on the others; doubtful ones are refused."""
-    border = len(tables) * _FAR
-    found = con.execute("SELECT id, k FROM ids ORDER BY pos").fetchnumpy()
-    names, n = np.asarray(found["id"]).astype(str), int((found["k"] < border).sum())
-    added = len(names) - n
-    if not len(names):
-        why = "; ".join(
-            str(one) for table in (*(one.table for one in tables), ends.table) for one in table.repairs
-        )
-        raise InputError(f"the tables hold no edge and no node. {why or 'Check the files'}.", "too-few")
-    rounded, example = first(
-        con.execute(f"SELECT count(*), arg_min(id, k) FROM ids WHERE regexp_full_match(id, '{_ROUNDED}')")
-    )
-    if rounded:
-        plural = f"{rounded:,} ids are numbers" if rounded > 1 else "1 id is a number"
-        warn(
-            f"{plural} that a spreadsheet has rounded, such as {example!r}: different nodes may have become "
-            "one. "
-            "Save the tables again with ids as text."
-        )
-    if not tables or not added:
-        return names, None, ()
-    near = first(
-        con.execute(
-            f"WITH folded AS (SELECT id, k, {_FOLDED} AS f FROM ids) SELECT count(*) OVER (), a.id, b.id "
-            "FROM folded a "
-            f"JOIN (SELECT f, arg_min(id, k) AS id FROM folded WHERE k < {border} GROUP BY f) b USING (f) "
-            f"WHERE a.k >= {border} ORDER BY a.k LIMIT 1"
-        )
-    )
-    where = f"column {tables[0].id!r} of {tables[0].table.name}"
-    if n and not first(con.execute(f"SELECT 1 FROM ({_MENTIONED}) WHERE pos < {n} LIMIT 1")):
-        hint = "Name the columns of the ids, the source and the target."
-        if near is not None:
-            hint = f"{near[1]!r} and {near[2]!r} differ only in how they are written. Write ids alike."
-        raise InputError(
-            f"no node of {ends.source!r} and {ends.target!r}, such as {str(names[n])!r}, is listed in "
-            f"{where}, which has "
-            f"ids such as {str(names[0])!r}. {hint}", "conflict", setting=("id", "source", "target"),
-        )  # fmt: skip
-    if near is not None:
-        warn(
-            f"{near[0]:,} of {added:,} node{'s' * (added > 1)} that only edges mention "
-            f"{'differs' if near[0] == 1 else 'differ'} from listed ones only in how they are written, such "
-            "as "
-            f"{near[1]!r} and {near[2]!r} in {where}. Write ids alike in both."
-        )
-    return names, np.arange(len(names)) < n, added_note(names[n:].tolist())
-
-
-def added_note(names: Sequence[str]) -> tuple[str, ...]:
-    """A note on nodes that are only in the edges."""
-    if not names:
-        return ()
-    shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-    return (
-        f"added {len(names):,} node{'s' * (len(names) > 1)} that only edges mention, without features: "
-        f"{shown}",
-    )
-
-
-def column_tables(tables: Sequence[Nodes]) -> dict[str, int]:
-    """Which table has a column, by its name."""
-    of: dict[str, int] = {}
-    for at, one in enumerate(tables):
-        for name in one.table.columns:
-            if at and name == one.id:
-                continue
-            if name in of:
-                both = f"{tables[of[name]].table.name} and {one.table.name}"
-                sentence = f"{both} both have a column {name!r}. Rename one of them."
-                raise InputError(sentence, "duplicate", column=name)
-            of[name] = at
-    return of
-
-
-def _labels(
-    tables: Sequence[Nodes], of: Mapping[str, int], said: Any, like: Encoding | None, names: np.ndarray
-) -> tuple[Labels, str | None, tuple[str, ...]]:
-    """Classes of all nodes, their column, and notes; a column that has only the name is passed over."""
-    column: str | None = said.label
-    notes: tuple[str, ...] = ()
-    if like is not None:
-        column = column if column in of else None  # a table to predict for need not know the answers
-    elif column is not None and column not in of:
-        require(tables[0].table, [column], "label")
-    elif column is None:
-        usual = [name for wanted in LABELS for name in of if name.lower() == wanted]
-        if usual:
-            column, table = usual[0], tables[of[usual[0]]].table
-            notes = (f"{table.name}: took {column!r} as label",)
-            if len(usual) > 1 and said.features is None:
-                warn(
-                    f"{table.name}: {column!r} is the label, and {usual[1]!r} is a feature, which may tell "
-                    "the "
-                    "answer. Name another column as label, or name the features without it."
-                )
-    if column is None and said.unknown is not None:
-        sentence = "texts that mean not known are about the column of the classes. Name it."
-        raise InputError(sentence, "missing", setting="label")
-    none = Labels(np.full(len(names), -1, np.int64), () if like is None else like.classes)
-    if column is None:
-        return none, None, ()
-    unknown = None if said.unknown is None else UnknownLabels.given(said.unknown)
-    if like is not None:
-        unknown = like.unknown or UnknownLabels.usual()
-    one = tables[of[column]]
-    assert one.place is not None
-    try:
-        labels = read_labels(
-            one.table, column, one.place, names, unknown, None if like is None else like.classes
-        )
-    except NotClassesError as error:
-        if said.label is not None:
-            raise
-        return none, None, (f"did not take a column as label by its name alone: {error}",)
-    return labels, column, notes
-
-
-_Read = tuple[Encoding, dict[str, np.ndarray], list[Repair], list[str]]
-
-
-def _learned(
-    tables: Sequence[Nodes],
-    of: Mapping[str, int],
-    ends: Ends,
-    label: str | None,
-    labels: Labels,
-    features: Features | None,
-    clues: Clues,
-) -> _Read:
-    """What these tables' columns become, to be repeated on others, their values, repairs and notes."""
-    hints = [] if features is not None or not tables else _hint_of_names(tables[0])
-    if features is None:
-        features = [name for name in of if name not in (tables[0].id, label)]
-    for name in features:
-        if name not in of:
-            require(tables[0].table, [name], "features")
-    if label is not None and label in features:
-        sentence = f"column {label!r} is the label and cannot be a feature. Take it out of features."
-        raise InputError(sentence, "conflict", setting="features")
-    kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
-    columns: list[Column] = []
-    left: list[str] = []
-    notations: list[Any] = []
-    values: dict[str, np.ndarray] = {}
-    for at, one in enumerate(tables):
-        own = {name: kind for name, kind in kinds.items() if of[name] == at}
-        if len(one.table):
-            looks = looks_at(one.table, dict.fromkeys([*(set(one.table.columns) - {one.id}), *own]))
-            found = learn_columns(one.table, own, replace(clues, looks=looks), one.kept)
-            columns, left, notations = columns + found[0], left + found[1], notations + found[2]
-            values |= found[3]
-    columns.sort(key=lambda column: list(kinds).index(column.name))
-    weight = ends.notation if ends.notation is not None and not ends.notation.is_plain else None
-    encoding = Encoding(
-        tuple(columns), None, tables[0].id if tables else None, ends.source, ends.target, ends.weight, label,
-        labels.names, tuple(left), tuple(notations), weight, labels.unknown, ends.prefixes, ends.negative,
-    )  # fmt: skip
-    repairs: list[Repair] = []
-    for column in columns:
-        one, notation = tables[of[column.name]], encoding.notation(column)
-        repairs += unreadable(one.table, column, notation, values[column.name], one.kept, later=False)
-    return encoding, values, repairs, hints
+    return int(wanted) or (0 if learned.columns else POSITIONS)
 
 
 def _hint_of_names(nodes: Nodes) -> list[str]:
     """A note where ids are made of words that recur: they may tell as much as a column."""
-    table, cell = nodes.table, nodes.id_sql
-    n = min(len(table), _LOOKED_AT)
+    table, n = nodes.table, min(len(nodes.place), _LOOKED_AT)
     if not is_text(table.types[nodes.id]) or n < 50:
         return []
     words = "unnest(regexp_extract_all(lower(id), '[a-z]{3,}')) AS w"
     often = f"SELECT w FROM names GROUP BY w HAVING count(DISTINCT id) BETWEEN 2 AND {n // 4}"
-    ((shared,),) = table.con.execute(
-        f"WITH names AS (SELECT id, {words} FROM (SELECT {cell} AS id FROM {table.view} LIMIT {n})) "
+    query = (
+        f"WITH names AS (SELECT id, {words} FROM (SELECT {nodes.id_sql} AS id FROM {table.view} LIMIT {n})) "
         f"SELECT count(DISTINCT id) FROM names SEMI JOIN ({often}) USING (w)"
-    ).fetchall()
+    )
     hint = f"{table.name}: the ids have words that recur; {nodes.id}:text among the features would use them"
-    return [hint] if 2 * shared >= n else []
-
-
-def read_like(tables: Sequence[Nodes], of: Mapping[str, int], like: Encoding) -> _Read:
-    """Values of columns that were learned from other tables, repairs and notes."""
-    if like.columns and not tables:
-        needed = ", ".join(column.name for column in like.columns)
-        sentence = f"the model needs the columns {needed}. Give a table of nodes that has them."
-        raise InputError(sentence, "missing", setting="nodes")
-    values: dict[str, np.ndarray] = {}
-    repairs: list[Repair] = []
-    notes: list[str] = []
-    for column in like.columns:
-        if column.name not in of:
-            require(tables[0].table, [column.name], "features")
-        one, notation = tables[of[column.name]], like.notation(column)
-        require_order(one.table, notation)
-        values[column.name] = read_values(one.table, column, notation)
-        repairs += unreadable(one.table, column, notation, values[column.name], one.kept, later=True)
-        notes += new_categories(one.table, column, values[column.name][one.kept])
-    return like, values, repairs, notes
-
-
-def aligned(values: np.ndarray | None, rows: np.ndarray | None, n: int) -> np.ndarray:
-    """Values of n nodes: those of their rows, missing where they have none."""
-    if values is None or rows is None:
-        return np.full(n, None, object)
-    found = np.full(n, np.nan) if values.dtype.kind == "f" else np.full(n, None, object)
-    found[rows >= 0] = values[rows[rows >= 0]]
-    return found
+    return [hint] if 2 * first(table.con.execute(query))[0] >= n else []

@@ -8,10 +8,8 @@ import os
 import re
 import tempfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +23,11 @@ from kernode.io.tables.table import (
     Reading,
     Table,
     import_extra,
-    left_out,
     open_bytes,
     quoted,
     sql_text,
     start_of,
+    unique_names,
 )
 from kernode.io.tables.text_files import open_text
 from kernode.progress import tell
@@ -44,6 +42,13 @@ SUFFIXES = (*TEXT, *PARQUET, *ARROW, *JSON, *EXCEL)
 DATABASES = ("duckdb:", "sqlite:")
 _PACKED = (".gz", ".zst")
 _BROKEN = (zlib.error, csv.Error)
+
+
+def too_large(what: str, need: int, free: int) -> FileError:
+    """The error for tables that do not fit in memory."""
+    memory = f"{what} need {readable(need)} of memory or more, and {readable(free)} are free"
+    sentence = f"{memory}. Use a larger machine, or give fewer rows or columns."
+    return FileError(sentence, "too-large", need=need, free=free)
 
 
 @contextmanager
@@ -66,11 +71,7 @@ def database() -> Iterator[Any]:
             con.execute("SET enable_progress_bar = false")
             yield con
         except (duckdb.OutOfMemoryException, MemoryError) as error:
-            raise FileError(
-                f"the tables unfold to more than the {readable(free)} of memory that were free. Use a larger "
-                "machine, or give fewer rows or columns.",
-                "too-large",
-            ) from error
+            raise too_large("the tables", free, free) from error
         except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException):
             raise
         except duckdb.Error as error:  # of Parquet, which is read when it is asked for
@@ -114,11 +115,8 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
     suffix = _suffix(path)
     if suffix not in SUFFIXES or path.is_dir():
         kind = "a folder" if path.is_dir() else "not a table"
-        raise InputError(
-            f"{path} is {kind}. Give a file whose name ends in one of {', '.join(SUFFIXES)}.",
-            "wrong-file",
-            path=str(path),
-        )
+        sentence = f"{path} is {kind}. Give a file whose name ends in one of {', '.join(SUFFIXES)}."
+        raise InputError(sentence, "wrong-file", path=str(path))
     tell(f"reading {path.name}", 0, 1)
     try:
         str(path).encode()  # DuckDB takes a path as UTF-8
@@ -132,10 +130,8 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
             return _from_json(con, path)
         columns = _arrow_file(path) if suffix in ARROW else _excel_file(path)
         return _from_memory(con, columns, path.name, reading)
-    except duckdb.OutOfMemoryException:
-        raise
-    except (KernodeError, UnicodeEncodeError):  # the latter: a path that the locale cannot write
-        raise
+    except (KernodeError, UnicodeEncodeError, duckdb.OutOfMemoryException):
+        raise  # UnicodeEncodeError: a path that the locale cannot write
     except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError, *_BROKEN) as error:
         raise damaged(path, f"cannot be read as a table ({first_line(error)})") from error
     finally:
@@ -147,15 +143,11 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
 
 def _from_parquet(con: Any, path: Path) -> Table:
     """Parquet stays in its file: DuckDB reads the columns that are asked for."""
-    view = f"t{next(NUMBERS)}"
-    found = con.execute("DESCRIBE SELECT * FROM read_parquet($1)", [str(path)]).fetchall()
-    names, types = [row[0] for row in found], [row[1] for row in found]
-    listed = ", ".join(f"{quoted(name)} AS c{at}" for at, name in enumerate(names))
-    con.execute(
-        f"CREATE VIEW {view} AS SELECT {listed}, file_row_number AS r "
-        f"FROM read_parquet({sql_text(str(path))}, file_row_number = true)"
-    )
-    return Table(con, path.name, view, _by_name(path.name, names, types), row="r")
+    view, file = f"t{next(NUMBERS)}", f"read_parquet({sql_text(str(path))}, file_row_number = true)"
+    types = {row[0]: row[1] for row in con.execute(f"DESCRIBE SELECT * FROM {file}").fetchall()[:-1]}
+    listed = ", ".join(f"{quoted(name)} AS c{at}" for at, name in enumerate(types))
+    con.execute(f"CREATE VIEW {view} AS SELECT {listed}, file_row_number AS r FROM {file}")
+    return Table(con, path.name, view, types, row="r")
 
 
 def _from_json(con: Any, path: Path) -> Table:
@@ -172,37 +164,24 @@ def _from_json(con: Any, path: Path) -> Table:
             values = {"id": list(values), "tokens": [[str(one) for one in each] for each in values.values()]}
         return _from_memory(con, values, path.name, Reading())
     view = f"t{next(NUMBERS)}"
-    con.execute(
-        f"CREATE TABLE {view} AS SELECT * FROM read_json($1, sample_size = -1, maximum_object_size = "
-        "268435456)",
-        [str(path)],
-    )
+    read = "read_json($1, sample_size = -1, maximum_object_size = 268435456)"
+    con.execute(f"CREATE TABLE {view} AS SELECT * FROM {read}", [str(path)])
     return _renamed(con, path.name, view)
 
 
 def _is_lines(start: bytes) -> bool:
     """Whether a text's first line is a whole JSON object."""
-    try:
+    with suppress(ValueError):
         return isinstance(json.loads(start.split(b"\n", 1)[0]), dict) and b"\n" in start.strip()
-    except ValueError:
-        return False
+    return False
 
 
 def _renamed(con: Any, name: str, view: str) -> Table:
     """A table of DuckDB with columns c0, c1, …"""
-    found = con.execute(f"DESCRIBE {view}").fetchall()
-    for at, row in enumerate(found):
-        con.execute(f"ALTER TABLE {view} RENAME {quoted(row[0])} TO c{at}")
-    return Table(con, name, view, _by_name(name, [row[0] for row in found], [row[1] for row in found]))
-
-
-def _by_name(table: str, names: list[str], types: list[str]) -> dict[str, str]:
-    repeated = next((name for name, times in Counter(names).items() if times > 1), None)
-    if repeated is not None:
-        raise InputError(
-            f"{table}: two columns are called {repeated!r}. Rename one of them.", "duplicate", column=repeated
-        )
-    return dict(zip(names, types, strict=True))
+    types = {row[0]: row[1] for row in con.execute(f"DESCRIBE {view}").fetchall()}
+    for at, column in enumerate(types):
+        con.execute(f"ALTER TABLE {view} RENAME {quoted(column)} TO c{at}")
+    return Table(con, name, view, types)
 
 
 def _from_database(con: Any, source: str, what: str) -> Table:
@@ -211,11 +190,8 @@ def _from_database(con: Any, source: str, what: str) -> Table:
     name, _, query = rest.partition("?")
     path = Path(name)
     if not query:
-        raise InputError(
-            f"{source}: which table? Write {kind}:{name}?TABLE, or a query in its place.",
-            "missing",
-            setting=what,
-        )
+        sentence = f"{source}: which table? Write {kind}:{name}?TABLE, or a query in its place."
+        raise InputError(sentence, "missing", setting=what)
     if not path.is_file():
         raise missing(path)
     with path.open("rb") as file:  # DuckDB reads SQLite's files by an extension that it would download
@@ -232,7 +208,7 @@ def _from_database(con: Any, source: str, what: str) -> Table:
                 found = reader.execute(query)
                 rows, names = found.fetchall(), [column[0] for column in found.description]
             reader.close()
-            columns = {each: [row[at] for row in rows] for at, each in enumerate(names)}
+            columns = {each: [row[at] for row in rows] for at, each in enumerate(unique_names(what, names))}
             return _from_memory(con, columns, f"{path.name}:{what}", Reading())
         view = f"t{next(NUMBERS)}"
         con.execute(f"ATTACH {sql_text(str(path))} AS {view}_file (READ_ONLY)")
@@ -243,9 +219,8 @@ def _from_database(con: Any, source: str, what: str) -> Table:
             con.execute("USE memory.main")
             con.execute(f"DETACH {view}_file")
     except (sqlite3.Error, duckdb.Error) as error:
-        raise InputError(
-            f"{path.name}: the query for the {what} failed ({first_line(error)}).", "setting", setting=what
-        ) from error
+        sentence = f"{path.name}: the query for the {what} failed ({first_line(error)})."
+        raise InputError(sentence, "setting", setting=what) from error
     return _renamed(con, f"{path.name}:{what}", view)
 
 
@@ -281,18 +256,15 @@ def _from_memory(con: Any, source: Any, what: str, reading: Reading) -> Table:
         con.register("scanned", scanned)
         con.execute(f"CREATE TABLE {view} AS SELECT * FROM scanned")
         con.unregister("scanned")
-    except InputError:
-        raise
-    except duckdb.OutOfMemoryException:
+    except (InputError, duckdb.OutOfMemoryException):
         raise
     except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
-        raise InputError(
-            f"{what}: the columns do not make a table ({first_line(error)}).", "shape", setting=what
-        ) from error
+        sentence = f"{what}: the columns do not make a table ({first_line(error)})."
+        raise InputError(sentence, "shape", setting=what) from error
     if not names:
-        return replace(_renamed(con, what, view), notes=notes)
+        return _renamed(con, what, view)
     types = [row[1] for row in con.execute(f"DESCRIBE {view}").fetchall()]
-    return Table(con, what, view, _by_name(what, names, types), notes=notes)
+    return Table(con, what, view, dict(zip(unique_names(what, names), types, strict=True))).noted(*notes)
 
 
 class _Stream:
@@ -307,20 +279,15 @@ class _Stream:
 
 def _as_column(values: Any) -> np.ndarray:
     """A column as DuckDB scans it: numbers, or Python's objects."""
-    array = values if isinstance(values, np.ndarray) else None
-    if array is None:
+    if not isinstance(values, np.ndarray):
         values = list(values)
-        plain = all(type(value) in (int, float, bool) for value in values)
-        if plain and values:
-            array = np.asarray(values)
-        else:
-            array = np.empty(len(values), object)
-            array[:] = values
-    if array.ndim == 2:
-        rows = np.empty(len(array), object)
-        rows[:] = array.tolist()
-        return rows
-    return array.astype(object) if array.dtype.kind in "USV" else array
+        if values and all(type(value) in (int, float, bool) for value in values):
+            return np.asarray(values)
+    elif values.ndim == 1:
+        return values.astype(object) if values.dtype.kind in "USV" else values
+    rows = np.empty(len(values), object)
+    rows[:] = values.tolist() if isinstance(values, np.ndarray) else values
+    return rows
 
 
 def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str, ...]]:
@@ -335,28 +302,23 @@ def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str
     named = [str(name) for name in index.names if name is not None]
     if not named and "index" not in present and ("index" in reading.named or is_text):
         named = ["index"]
-    repeated = [name for name in named if name in present]
-    if repeated and all(
-        np.array_equal(index.get_level_values(name).astype(str), frame[name].astype(str)) for name in named
-    ):
-        return frame.reset_index(drop=True), ()
+    if named and set(named) <= set(present):
+        levels = {one: index.get_level_values(one).astype(str) for one in named}
+        if all(np.array_equal(level, frame[one].astype(str)) for one, level in levels.items()):
+            return frame.reset_index(drop=True), ()
     if named:
-        whole = frame.reset_index()
         # Behind an edge's own columns: without usual names the first two are its ends.
         order = [*present, *named] if reading.of_edges and len(present) > 1 else [*named, *present]
-        plural = "s" * (len(named) > 1)
-        return whole[order], (
-            f"{what}: took the data frame's index as column{plural} {', '.join(map(repr, named))}",
-        )
+        which = f"column{'s' * (len(named) > 1)} {', '.join(map(repr, named))}"
+        return frame.reset_index()[order], (f"took the data frame's index as {which}",)
     counts = index.dtype.kind in "iu" and np.array_equal(np.sort(index.to_numpy()), np.arange(len(index)))
     if not has_ids and index.is_unique and not counts:
-        raise InputError(
-            f"{what}: the data frame's index has no name. Name it (frame.index.name = 'id') if it holds ids, "
-            "or drop "
-            "it (frame.reset_index(drop=True)).", "ambiguous", setting="id",
-        )  # fmt: skip
+        fix = "Name it (frame.index.name = 'id') if it holds ids, or drop it (reset_index(drop=True))."
+        sentence = f"{what}: the data frame's index has no name. {fix}"
+        raise InputError(sentence, "ambiguous", setting="id")
     in_order = type(index).__name__ == "RangeIndex"
-    return frame.reset_index(drop=True), () if in_order else (left_out(what, "the data frame's index"),)
+    note = "left out the data frame's index, which has no name"
+    return frame.reset_index(drop=True), () if in_order else (note,)
 
 
 def _arrow_file(path: Path) -> Any:
@@ -372,8 +334,7 @@ def _arrow_file(path: Path) -> Any:
         # Columns of nulls are stored in no byte.
         need, free = columns.num_rows * columns.num_columns, free_bytes()
         if need > free:
-            sentence = f"{path.name} needs {readable(need)} of memory or more, and {readable(free)} are free."
-            raise FileError(sentence, "too-large", need=need, free=free)
+            raise too_large(f"{path.name}: its rows", need, free)
         columns.validate(full=True)  # else functions follow offsets out of the memory
         return columns
 
@@ -387,13 +348,8 @@ def _excel_file(path: Path) -> dict[str, list[Any]]:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (BadZipFile, KeyError) as error:
         raise ValueError(first_line(error)) from error
-    rows = [
-        row for row in book.worksheets[0].iter_rows(values_only=True) if any(cell is not None for cell in row)
-    ]
+    cells = book.worksheets[0].iter_rows(values_only=True)
+    header, *rows = [row for row in cells if any(cell is not None for cell in row)] or [()]
     book.close()
-    names = (
-        [str(name) if name is not None else f"column {at + 1}" for at, name in enumerate(rows[0])]
-        if rows
-        else []
-    )
-    return {name: [row[at] for row in rows[1:]] for at, name in enumerate(names)}
+    names = [f"column {at + 1}" if name is None else str(name) for at, name in enumerate(header)]
+    return {name: [row[at] for row in rows] for at, name in enumerate(unique_names(path.name, names))}

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from kernode.compute.chunks import row_chunks
 from kernode.config import Config
+from kernode.io.tables.kinds import Feature
 
 _WORD = 64  # signs, by which the hash of a name is long
-_BLOCK = 16  # positions at a time
+_BLOCK = 8  # positions at a time
 
 
 @dataclass(frozen=True)
@@ -42,35 +44,35 @@ class Structure(Config):
         """n × (1 + positions), written to ``found``; a few at a time, in a fraction of their memory."""
         found = np.empty((len(names), 1 + self.positions), np.float32) if found is None else found
         found[:, 0] = np.clip((_log_degrees(adjacency) - self.mean) / self.scale, -5, 5)
-        with_loops = adjacency + sparse.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
-        share = (1 / with_loops.sum(axis=1, dtype=np.float64)).astype(np.float32)[:, None]
         size = -(-self.positions // _WORD) * _WORD // 8
         digests = b"".join(
             hashlib.blake2b(str(name).encode(), digest_size=size).digest() for name in names.tolist()
         )
         words = np.frombuffer(digests, np.uint8).reshape(len(names), -1)
+        with_loops = adjacency + sparse.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
+        share = (1 / with_loops.sum(axis=1, dtype=np.float64)).astype(np.float32)[:, None]
         for start in range(0, self.positions, _BLOCK):
             block = found[:, 1 + start : 1 + start + _BLOCK]
             bits = np.unpackbits(words[:, start // 8 : (start + _BLOCK) // 8], axis=1)[:, : block.shape[1]]
-            arrived, block[:] = bits.astype(np.float32) * 2 - 1, 0
+            arrived, block[:] = bits.astype(np.float32), 0
+            arrived *= 2
+            arrived -= 1
             for _ in range(self.steps):
                 arrived = with_loops @ arrived
                 arrived *= share
                 block += arrived
-        positions = found[:, 1:]
-        positions /= np.maximum(np.linalg.norm(positions, axis=1, keepdims=True), 1e-6)
+        for rows in row_chunks(found):
+            positions = found[rows, 1:]
+            positions /= np.maximum(np.linalg.norm(positions, axis=1, keepdims=True), 1e-6)
         return found
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
+    def features(self) -> tuple[Feature, ...]:
         """Degree and positions."""
-        return ("degree", *(f"position {at}" for at in range(self.positions)))
-
-    @property
-    def feature_units(self) -> tuple[str, ...]:
-        """What the numbers are."""
         degree = f"log(1 + degree), standardised: mean {self.mean:.4g}, deviation {self.scale:.4g}"
-        return (degree, *("of a place in the graph, within rows of length 1",) * self.positions)
+        place = "of a place in the graph, within rows of length 1"
+        positions = (Feature(f"position {at}", place) for at in range(self.positions))
+        return (Feature("degree", degree), *positions)
 
     def __str__(self) -> str:
         return f"degree, and {self.positions} random-projection positions over {self.steps} steps"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gzip
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -19,6 +20,8 @@ BLANKS = " \t\r\n\v\f\u00a0\u2009\u202f\u3000"
 IDS = ("id", "node", "node_id", "nodeid")  # usual names of a column of ids
 START = 2**20  # bytes of a text file in which its layout is found
 NUMBERS = count()  # of tables, for their names
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+NUMERIC = (*_WHOLE, *(f"U{one}" for one in _WHOLE), "FLOAT", "DOUBLE", "DECIMAL")
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,7 @@ class Table:
     notes: tuple[str, ...] = ()
     delimiter: str | None = None
     names_by_looks: int | None = None  # row of the header, where only its looks say that it is one
-    hidden: frozenset[str] = (
-        frozenset()
-    )  # columns without a name, which play no role unless they are given one
+    hidden: frozenset[str] = frozenset()  # columns without a name, which have a role only by request
 
     @property
     def columns(self) -> list[str]:
@@ -72,12 +73,6 @@ class Table:
     def __len__(self) -> int:
         return int(self.one("count(*)")[0])
 
-    def replaced(self, expressions: str, types: Mapping[str, str]) -> Table:
-        """The table with other columns."""
-        view = f"t{next(NUMBERS)}"
-        self.con.execute(f"CREATE TABLE {view} AS SELECT {expressions} FROM {self.view}")
-        return replace(self, view=view, types=types)
-
     def values(self, expression: str) -> np.ndarray:
         """Values of an expression in row order: NaN or None where it is NULL."""
         (found,) = self.ask(f"{expression} AS x", f"ORDER BY {self.row}").fetchnumpy().values()
@@ -98,13 +93,16 @@ class Table:
 
     def repaired(self, rows: Any, what: str, done: str = "dropped") -> Table:
         """The table with a repair of some rows, by position."""
-        return replace(
-            self, repairs=(*self.repairs, *Repair.of(self.name, what, done, self.numbers(rows).tolist()))
-        )
+        return replace(self, repairs=(*self.repairs, *Repair.of(self.name, what, done, self.numbers(rows))))
 
     def noted(self, *notes: str) -> Table:
-        """The table with more notes."""
-        return replace(self, notes=(*self.notes, *notes))
+        """The table with more notes, each after the table's name."""
+        return replace(self, notes=(*self.notes, *(f"{self.name}: {note}" for note in notes)))
+
+    def error(self, sentence: str, code: str, *, row: Any = None, **fields: Any) -> InputError:
+        """The error about this table, or about one of its rows by position."""
+        where = self.name if row is None else f"{self.name}, row {self.numbers(row)}"
+        return InputError(f"{where}: {sentence}", code, **fields)
 
 
 def first(result: Any) -> Any:
@@ -115,39 +113,50 @@ def first(result: Any) -> Any:
 def choose(table: Table, given: str | None, role: str, usual: Sequence[str]) -> str | None:
     """Return the column for a role: the given one, or one with a usual name, or None."""
     if given is not None:
-        require(table, [given], role)
-        return given
+        return require(table, given, role)
     lower = {name.lower(): name for name in reversed(table.columns)}
     return next((lower[name] for name in usual if name in lower), None)
 
 
-def require(table: Table, columns: Sequence[str], role: str) -> None:
-    """Raise unless a table has these columns."""
-    for column in columns:
-        if column not in table.types:
-            close = difflib.get_close_matches(column, table.columns, 1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(table.columns)}."
-            raise InputError(
-                f"{table.name}: there is no column {column!r} for the {'ids' if role == 'id' else role}. "
-                f"{hint}",
-                "unknown",
-                what="column",
-                name=column,
-                setting=role,
-            )
+def require(table: Table, column: str, role: str) -> str:
+    """The column, or raise unless the table has it."""
+    if column in table.types:
+        return column
+    close = difflib.get_close_matches(column, table.columns, 1)
+    hint = f"Did you mean {close[0]!r}?" if close else f"It has {', '.join(table.columns)}."
+    sentence = f"there is no column {column!r} for the {'ids' if role == 'id' else role}. {hint}"
+    raise table.error(sentence, "unknown", what="column", name=column, setting=role)
 
 
 def require_rows(table: Table, left: int) -> None:
     """Raise where rows were dropped and none is left: then the table is not what it was taken for."""
     if table.repairs and not left:
-        raise InputError(
-            f"{table.repairs[0]}, and no other row is there. Check the file and its columns.", "too-few"
-        )
+        sentence = f"{table.repairs[0]}, and no other row is there. Check the file and its columns."
+        raise InputError(sentence, "too-few")
 
 
-def left_out(table: str, what: str) -> str:
-    """The note on a column that is left out for want of a name."""
-    return f"{table}: left out {what}, which has no name"
+def unique_names(where: str, names: Sequence[str], **fields: Any) -> Sequence[str]:
+    """The names of a table's columns, none of them twice."""
+    repeated = next((name for name, times in Counter(names).items() if times > 1), None)
+    if repeated is not None:
+        sentence = f"{where}: two columns are called {repeated!r}. Rename one of them."
+        raise InputError(sentence, "duplicate", column=repeated, **fields)
+    return names
+
+
+def is_text(type_: str) -> bool:
+    """Whether a type of DuckDB is text."""
+    return type_ in ("VARCHAR", '"NULL"')
+
+
+def is_list(type_: str) -> bool:
+    """Whether a type of DuckDB is a list."""
+    return type_.endswith("]")
+
+
+def is_nested(type_: str) -> bool:
+    """Whether a type of DuckDB is neither a number, nor text, nor a time."""
+    return is_list(type_) or type_.startswith(("STRUCT", "MAP", "BLOB", "UNION", "JSON"))
 
 
 def quoted(name: str) -> str:

@@ -7,9 +7,9 @@ import csv
 import io
 import re
 import tempfile
-from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,11 @@ from kernode.io.tables.table import (
     START,
     Reading,
     Table,
-    first,
-    left_out,
     open_bytes,
     require_rows,
     sql_text,
     start_of,
+    unique_names,
 )
 
 _DELIMITERS = (",", "\t", ";", "|")  # a header is split by whichever it has most of
@@ -39,60 +38,40 @@ _WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
 _CODE_PAGES = ["cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949"]
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How a text file is laid out, by its first lines.
+def _layout(con: Any, name: str, start: str, usual: str, reading: Reading) -> Table:
+    """A table without its rows, by the start of its file; the usual delimiter is that of its extension.
 
     DuckDB's sniffer is not used: it takes a first edge for names, and quotes for text where its sample has
     none.
     """
-
-    before: int  # lines before the header: those that begin with #, and a spreadsheet's sep=
-    delimiter: str
-    names: tuple[str, ...]
-    headless: bool  # then the first line is data, and columns are numbered
-    nameless: tuple[str, ...]  # of the names, those that stand for none: the index that pandas writes
-    notes: tuple[str, ...]
-    guessed: bool  # the header was not named by the user
-
-    @classmethod
-    def of(cls, name: str, start: str, usual: str, reading: Reading) -> _Layout:
-        """Look at the start of a file; the usual delimiter is that of its extension."""
-        lines = start.split("\n")
-        says = _SAYS_DELIMITER.fullmatch(lines[0].strip())
-        before = 1 if says else 0
-        while before < len(lines) and lines[before][:1] == "#":
-            before += 1
-        first, second = ([*lines[before:], "", ""])[:2]
-        delimiter = says[1] if says else max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
-        if not first.count(delimiter) and " " in first.strip() and not says:
-            delimiter = " "
-        cells, below = (_cells(line, delimiter) for line in (first, second))
-        where = f"{name}, row {before + 1}"
-        if not any(cells):
-            raise InputError(f"{where}: there is no header. Name the columns in the first row.", "missing")
-        headless, why = _is_headless(where, cells, below, reading, described=before > bool(says))
-        notes: tuple[str, ...] = ()
-        if headless:
-            notes = (
-                f"{name}: row {before + 1} is data, for {why}; columns are called column 1, column 2, …",
-            )
-        elif why:
-            notes = (f"{name}: row {before + 1} holds names, for {why}",)
-        given = ["" if headless else cell for cell in cells]
-        unnamed = [not cell or cell.startswith("Unnamed: ") for cell in given]
-        names = [f"column {at + 1}" if unnamed[at] else cell for at, cell in enumerate(given)]
-        repeated = next((one for one, times in Counter(names).items() if times > 1), None)
-        if repeated is not None:
-            raise InputError(
-                f"{where}: two columns are called {repeated!r}. Rename one, or say that the row is data.",
-                "duplicate",
-                setting="header",
-            )
-        nameless = () if headless else tuple(one for one, lacks in zip(names, unnamed, strict=True) if lacks)
-        said = reading.header is not None or set(reading.named) & set(cells)
-        guessed = not (headless or said or nameless)
-        return cls(before, delimiter, tuple(names), headless, nameless, notes, guessed)
+    lines = start.split("\n")
+    says = _SAYS_DELIMITER.fullmatch(lines[0].strip())
+    before = 1 if says else 0
+    while before < len(lines) and lines[before][:1] == "#":
+        before += 1
+    first, second = ([*lines[before:], "", ""])[:2]
+    delimiter = says[1] if says else max(_DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))
+    if not first.count(delimiter) and " " in first.strip() and not says:
+        delimiter = " "
+    cells, below = (_cells(line, delimiter) for line in (first, second))
+    row = f"row {before + 1}"
+    if not any(cells):
+        sentence = f"{name}, {row}: there is no header. Name the columns in the first row."
+        raise InputError(sentence, "missing")
+    headless, why = _is_headless(f"{name}, {row}", cells, below, reading, described=before > bool(says))
+    notes = [f"{row} holds names, for {why}"] if why else []
+    if headless:
+        notes = [f"{row} is data, for {why}; columns are called column 1, column 2, …"]
+    given = ["" if headless or cell.startswith("Unnamed: ") else cell for cell in cells]
+    names = [cell or f"column {at + 1}" for at, cell in enumerate(given)]
+    unique_names(f"{name}, {row}", names, setting="header")
+    nameless = [] if headless else [one for one, cell in zip(names, given, strict=True) if not cell]
+    said = reading.header is not None or set(reading.named) & set(cells)
+    return Table(
+        con, name, f"t{next(NUMBERS)}", dict.fromkeys(names, "VARCHAR"), delimiter=delimiter,
+        first_row=before + (1 if headless else 2), hidden=frozenset(nameless) - set(reading.named),
+        names_by_looks=None if headless or said or nameless else before + 1,
+    ).noted(*notes)  # fmt: skip
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -109,41 +88,26 @@ def _is_headless(
     where: str, cells: list[str], below: list[str], reading: Reading, *, described: bool
 ) -> tuple[bool, str]:
     """Whether the first row is data, and why; ``described``: comments above it, as SNAP writes them."""
-    named = set(reading.named)
+    named, numbers = set(reading.named), _are_numbers(cells)
     if known := [cell for cell in cells if cell in named]:
         return False, f"it has {known[0]!r}, though it was to be data" if reading.header is False else ""
     if reading.header is not None:
         return not reading.header, reading.why
-    numbered = [one for one in sorted(filter(_NUMBERED.fullmatch, named)) if not _is_nameless(one, cells)]
-    if numbered:
+    empty = {f"column {at + 1}" for at, cell in enumerate(cells) if not cell and not numbers}
+    if numbered := sorted(one for one in named - empty if _NUMBERED.fullmatch(one)):
         return True, f"a column is to be called {numbered[0]!r}"
-    if not _are_numbers(cells) or named:
+    if not numbers or named:
         return False, ""  # a missing column is refused later
     if not cells[0] and below and below[0]:
         return False, ""  # pandas leaves the name of its index empty
     written = [cell for cell in cells if cell]
     if reading.of_edges and written == ["0", "1"]:
         return True, "it is an edge (a header, if 0 and 1 are names)"
-    if written == [str(at) for at in range(len(written))] and not described:
-        raise InputError(
-            f"{where}: {', '.join(written)} may be names of columns or data. Is the row a header?",
-            "ambiguous",
-            setting="header",
-        )
-    if below and not _are_numbers(below):
-        raise InputError(
-            f"{where}: numbers over a row that has others may be names of columns or data. "
-            "Say whether the row is a header.",
-            "ambiguous",
-            setting="header",
-        )
+    counted = written == [str(at) for at in range(len(written))] and not described
+    if counted or (below and not _are_numbers(below)):
+        sentence = f"{where}: {', '.join(written[:5])} may be names of columns or data. Is the row a header?"
+        raise InputError(sentence, "ambiguous", setting="header")
     return True, "it holds nothing but numbers"
-
-
-def _is_nameless(numbered: str, cells: list[str]) -> bool:
-    """Whether a column is called by number because its cell is empty among names."""
-    at = int(numbered.removeprefix("column ")) - 1
-    return at < len(cells) and not cells[at] and not _are_numbers(cells)
 
 
 def open_text(con: Any, path: Path, usual: str, reading: Reading) -> Table:
@@ -151,88 +115,73 @@ def open_text(con: Any, path: Path, usual: str, reading: Reading) -> Table:
     start = start_of(path)
     encoding = next((name for mark, name in _MARKS.items() if start.startswith(mark)), reading.encoding)
     if encoding is None and b"\0" in start:
-        raise InputError(
-            f"{path.name} has NUL bytes: it is not text, or text in UTF-16 without a mark. "
-            "Save it as CSV in UTF-8, or name the encoding utf-16-le.",
-            "ambiguous",
-            setting="encoding",
-        )
-    if encoding is None or codecs.lookup(encoding).name == "utf-8":
-        with suppress(UnicodeDecodeError):
-            table, broken = _parsed(con, path, path, start.decode(), usual, reading)
-            if not broken:
-                return table
-        if encoding is not None:
-            raise _not_in(path, encoding)
-        note = _require_western(path)
-        return _decoded(con, path, _WINDOWS, usual, reading).noted(note)
-    return _decoded(con, path, encoding, usual, reading)
+        what = f"{path.name} has NUL bytes: it is not text, or UTF-16 without a mark"
+        raise _doubtful(f"{what}. Save it as CSV in UTF-8, or name the encoding utf-16-le.")
+    if encoding is not None and codecs.lookup(encoding).name != "utf-8":
+        return _decoded(con, path, encoding, usual, reading)
+    with suppress(UnicodeDecodeError):
+        table = _parsed(con, path, path, start.decode(), usual, reading)
+        if table is not None:
+            return table
+    if encoding is not None:
+        raise _not_in(path, encoding)
+    note = _require_western(path)
+    return _decoded(con, path, _WINDOWS, usual, reading).noted(note)
 
 
-def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: Reading) -> tuple[Table, bool]:
-    """The table in a file of UTF-8, and whether some of its bytes are not."""
-    layout = _Layout.of(path.name, start.removeprefix("\ufeff"), usual, reading)
-    view, names = f"t{next(NUMBERS)}", list(layout.names)
+def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: Reading) -> Table | None:
+    """The table in a file of UTF-8; None where some of its bytes are not."""
+    table = _layout(con, path.name, start.removeprefix("\ufeff"), usual, reading)
+    view, names, before = table.view, list(table.types), table.first_row - 1
     columns = "{" + ", ".join(f"'c{at}': 'VARCHAR'" for at in range(len(names))) + "}"
-    before = layout.before + (not layout.headless)
     con.execute(
         f"CREATE TABLE {view} AS SELECT * FROM read_csv({sql_text(str(file))}, auto_detect = false, "
-        f"delim = {sql_text(layout.delimiter)}, quote = '\"', escape = '\"', header = false, "
+        f"delim = {sql_text(str(table.delimiter))}, quote = '\"', escape = '\"', header = false, "
         f"skip = {before}, columns = {columns}, max_line_size = 16777216, store_rejects = true, "
-        "rejects_limit = 0, "
-        f"rejects_table = '{view}_rejects', rejects_scan = '{view}_scan')"
+        f"rejects_limit = 0, rejects_table = '{view}_rejects', rejects_scan = '{view}_scan')"
     )
-    rejects = con.execute(
-        f"SELECT line, any_value(error_type), any_value(csv_line) FROM {view}_rejects GROUP BY line ORDER BY "
-        "line"
-    ).fetchall()
+    found = f"SELECT line, error_type, csv_line FROM {view}_rejects ORDER BY line"
+    rejects = con.execute(found).fetchall()
     if any(kind == "INVALID ENCODING" for _, kind, _ in rejects):
-        return Table(con, path.name, view, {}), True
+        return None
     for line, kind, content in rejects:
         if kind in ("UNQUOTED VALUE", "LINE SIZE OVER MAXIMUM"):
             lines = content.strip().count("\n") + 1
             what = f"makes one row of {lines:,} lines" if lines > 1 else "stands within a value"
             sentence = f"{path.name}, row {line}: a quotation mark {what}. Close it, double it or remove it."
             raise InputError(sentence, "damaged-file", path=str(path))
-    ((rows,),) = con.execute(f"SELECT count(*) FROM {view}").fetchall()
+    rows = len(table)
     is_regular = not rejects and _count_lines(file) == rows + before
-    skipped, dropped = ((), ()) if is_regular else _other_rows(file, layout, before, len(names))
-    repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
-    nameless = [name for name in layout.nameless if name not in reading.named]
+    if not is_regular:
+        other = _other_rows(file, str(table.delimiter), before, len(names))
+        dropped = [row for row, is_empty in other.items() if not is_empty]
+        repairs = Repair.of(path.name, f"did not have {len(names)} values", "dropped", dropped)
+        table = replace(table, rejected=tuple(other), repairs=repairs)
     has_ids = reading.of_edges or any(name.lower() in IDS or name == reading.id for name in names)
-    if nameless and nameless[0] == names[0] and not has_ids:
-        numbers = f"SELECT coalesce(bool_and(TRY_CAST(c0 AS DOUBLE) IS NOT NULL), true) FROM {view}"
-        nameless = nameless if first(con.execute(numbers))[0] else nameless[1:]  # text there are ids
-    table = Table(
-        con, path.name, view, dict.fromkeys(names, "VARCHAR"),
-        first_row=before + 1, rejected=skipped, repairs=repairs,
-        notes=(*layout.notes, *(left_out(path.name, name) for name in nameless)), delimiter=layout.delimiter,
-        names_by_looks=layout.before + 1 if layout.guessed else None,
-        hidden=frozenset(nameless),
-    )  # fmt: skip
+    if names[0] in table.hidden and not has_ids:
+        numbers = table.one("coalesce(bool_and(TRY_CAST(c0 AS DOUBLE) IS NOT NULL), true)")[0]
+        table = table if numbers else replace(table, hidden=table.hidden - {names[0]})  # text there are ids
     require_rows(table, rows)
     if not is_regular:
-        _warn_of_swallowed_rows(table, layout.delimiter)
-    return table, False
+        _warn_of_swallowed_rows(table)
+    return table.noted(*(f"left out {name}, which has no name" for name in names if name in table.hidden))
 
 
-def _warn_of_swallowed_rows(table: Table, delimiter: str) -> None:
+def _warn_of_swallowed_rows(table: Table) -> None:
     """Warn of a cell with as many delimiters as the lines in it would have: two stray marks took rows."""
-    count = lambda cell, mark: f"(length({cell}) - length(replace({cell}, {mark}, '')))"  # noqa: E731
-    cells, width = [table.sql(name) for name in table.types], len(table.types)
-    breaks = [count(cell, "chr(10)") for cell in cells]
+    count = lambda cell, mark: f"(length({cell}) - length(replace({cell}, {sql_text(mark)}, '')))"  # noqa: E731
+    cells, mark = [table.sql(name) for name in table.types], str(table.delimiter)
+    between = len(cells) - 1
+    breaks = [count(cell, "\n") for cell in cells]
     looks = " OR ".join(
-        f"({lines} > 0 AND {count(cell, sql_text(delimiter))} = {width - 1} * {lines} AND "
-        f"{count(f'string_split({cell}, chr(10))[1]', sql_text(delimiter))} = {width - 1 - at})"
-        for at, (cell, lines) in enumerate(zip(cells, breaks, strict=True))
+        f"({n} > 0 AND {count(cell, mark)} = {between} * {n} AND "
+        f"{count(f'string_split({cell}, chr(10))[1]', mark)} = {between - at})"
+        for at, (cell, n) in enumerate(zip(cells, breaks, strict=True))
     )
     found = table.one(f"{table.row}, greatest({', '.join(breaks)})", f"WHERE {looks} LIMIT 1")
-    if found is not None and width > 1:
-        warn(
-            f"{table.name}, row {table.numbers([found[0]])[0]}: a quotation mark makes one row of "
-            f"{found[1] + 1:,} "
-            "lines. Remove the mark or close it: these rows are not read."
-        )
+    if found is not None and between:
+        what = f"{table.name}, row {table.numbers(found[0])}: a quotation mark makes one row of"
+        warn(f"{what} {found[1] + 1:,} lines. Remove the mark or close it: these rows are not read.")
 
 
 def _count_lines(file: Path) -> int:
@@ -244,20 +193,12 @@ def _count_lines(file: Path) -> int:
     return lines + (not last.endswith(b"\n"))
 
 
-def _other_rows(
-    file: Path, layout: _Layout, skip: int, width: int
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Numbers of the rows that DuckDB did not take, and of those that are not empty."""
+def _other_rows(file: Path, delimiter: str, skip: int, width: int) -> dict[int, bool]:
+    """Numbers of the rows that DuckDB did not take, and whether they are empty."""
     with open_bytes(file) as opened:
         lines = io.TextIOWrapper(opened, "utf-8-sig", "replace", newline="")
-        for _ in range(skip):
-            lines.readline()
-        rows = list(enumerate(csv.reader(lines, delimiter=layout.delimiter), skip + 1))
-    other = [(number, cells) for number, cells in rows if len(cells) != width]
-    empty = [number for number, cells in other if not any(cell.strip() for cell in cells)]
-    return tuple(number for number, _ in other), tuple(
-        number for number, _ in other if number not in {*empty}
-    )
+        rows = enumerate(csv.reader(islice(lines, skip, None), delimiter=delimiter), skip + 1)
+        return {at: not any(map(str.strip, cells)) for at, cells in rows if len(cells) != width}
 
 
 def _decoded(con: Any, path: Path, encoding: str, usual: str, reading: Reading) -> Table:
@@ -272,13 +213,18 @@ def _decoded(con: Any, path: Path, encoding: str, usual: str, reading: Reading) 
         except UnicodeError:
             raise _not_in(path, encoding) from None
         with plain.open(encoding="utf-8", newline="") as file:
-            start = file.read(START)
-        return _parsed(con, path, plain, start, usual, reading)[0]
+            table = _parsed(con, path, plain, file.read(START), usual, reading)
+        assert table is not None
+        return table
 
 
 def _not_in(path: Path, encoding: str) -> InputError:
     sentence = f"{path.name} is not {encoding}. Name its encoding, such as cp1250, or save it in UTF-8."
     return InputError(sentence, "setting", setting="encoding")
+
+
+def _doubtful(sentence: str) -> InputError:
+    return InputError(sentence, "ambiguous", setting="encoding")
 
 
 def _require_western(path: Path) -> str:
@@ -290,25 +236,18 @@ def _require_western(path: Path) -> str:
     marked = raw.decode(errors="replace")
     broken = marked.count("\ufffd")
     if sum(not character.isascii() for character in marked) - broken > broken:
-        raise InputError(
-            f"{path.name}: some bytes are not UTF-8, which the rest of the file is. Save it again in UTF-8, "
-            "or name its encoding.", "ambiguous", setting="encoding",
-        )  # fmt: skip
+        what = f"{path.name}: some bytes are not UTF-8, which the rest of the file is"
+        raise _doubtful(f"{what}. Save it again in UTF-8, or name its encoding.")
+    strange = lambda text: next((one for one in re.findall(r"\w+", text) if not one.isascii()), "")  # noqa: E731
     western = raw.decode(_WINDOWS, "replace")
     letters = [character for character in western if character.isalpha()]
     # Most letters of Western languages are ASCII.
     if "\ufffd" not in western and 2 * sum(not one.isascii() for one in letters) <= len(letters):
-        word = next((one for one in re.findall(r"\w+", western) if not one.isascii()), "")
-        return f"{path.name}: is not UTF-8, read as Windows-1252 ({word}); name its encoding if that is wrong"
+        return f"is not UTF-8, read as Windows-1252 ({strange(western)}); name its encoding if that is wrong"
     best = from_bytes(raw, cp_isolation=_CODE_PAGES).best()
-    word = (
-        "" if best is None else next((one for one in re.findall(r"\w+", str(best)) if not one.isascii()), "")
-    )
-    looks = "" if best is None else f"; it may be {best.encoding} ({word})"
-    raise InputError(
-        f"{path.name} is neither UTF-8 nor Windows-1252{looks}. Name its encoding, or save it in UTF-8.",
-        "ambiguous", setting="encoding",
-    )  # fmt: skip
+    looks = "" if best is None else f"; it may be {best.encoding} ({strange(str(best))})"
+    what = f"{path.name} is neither UTF-8 nor Windows-1252{looks}"
+    raise _doubtful(f"{what}. Name its encoding, or save it in UTF-8.")
 
 
 def require_encoding(name: Any) -> None:

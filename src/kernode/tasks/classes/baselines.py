@@ -22,7 +22,7 @@ from kernode.compute.sparse import unit_rows
 from kernode.graph import Graph
 from kernode.metrics.accuracy import accuracy, summary
 from kernode.progress import tell
-from kernode.tasks.classes.label_propagation import edge_step, known_labels, spread
+from kernode.tasks.classes.propagation import edge_step, known_labels, spread
 from kernode.tasks.classes.task import LabelledNodes
 
 NAMES = {
@@ -40,18 +40,18 @@ _ROWS = 50_000
 Settings = Iterator[tuple[str, Callable[[np.ndarray], np.ndarray]]]  # by name: nodes → class numbers
 
 
-def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+def baselines(graph: Graph, labelled: LabelledNodes, tested: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
     """Accuracy in percent of each on nodes (q × t) with true class numbers (−1: none of the training's).
 
     ``runs``: one for each row of the training nodes, or for the first of them.
     """
     if not tested.shape[1]:
         return {}
-    q, c = len(given.train), int(given.train_labels.max()) + 1
+    q, c = len(labelled.train), int(labelled.train_labels.max()) + 1
     x: Any = graph.features
     entries = {
         "majority": 0,
-        "features": (x.nnz if sparse.issparse(x) else x.size) * len(given.train[0]) // graph.n_nodes,
+        "features": (x.nnz if sparse.issparse(x) else x.size) * len(labelled.train[0]) // graph.n_nodes,
         "edges": graph.adjacency.nnz,
     }
     makers = {"majority": _by_count, "features": _by_features, "edges": _by_edges}
@@ -64,9 +64,9 @@ def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.
             rows = 1 if much else min(q, _FEATURE_SPLITS) if name == "features" else q
             runs = []
             for row in range(rows):
-                settings = make(graph, given.train[row], given.train_labels[row])
-                found = dict(islice(settings, 1 if much or not given.validates else None))
-                chosen = _chosen(found, given, row)
+                settings = make(graph, labelled.train[row], labelled.train_labels[row])
+                found = dict(islice(settings, 1 if much or not labelled.validates else None))
+                chosen = _chosen(found, labelled, row)
                 at = min(row, len(tested) - 1)
                 runs.append((float(accuracy(found[chosen](tested[at]), truth[at])), chosen))
             figures[name] = {
@@ -75,17 +75,17 @@ def baselines(graph: Graph, given: LabelledNodes, tested: np.ndarray, truth: np.
                 "settings": [setting for _, setting in runs],
                 "splits": q,
             }
-            if name == "features" and len(given.train[0]) > _MOST_ROWS:
+            if name == "features" and len(labelled.train[0]) > _MOST_ROWS:
                 figures[name]["training_nodes"] = _MOST_ROWS
     return figures
 
 
-def _chosen(settings: dict[str, Any], given: LabelledNodes, row: int) -> str:
+def _chosen(settings: dict[str, Any], labelled: LabelledNodes, row: int) -> str:
     """The setting that validates best; of equals the first."""
     if len(settings) == 1:
         return next(iter(settings))
-    own = min(row, len(given.validation) - 1)
-    nodes, labels = given.validation[own], given.validation_labels[own]
+    own = min(row, len(labelled.validation) - 1)
+    nodes, labels = labelled.validation[own], labelled.validation_labels[own]
     right = {name: accuracy(answer(nodes), labels) for name, answer in settings.items()}
     return max(right, key=lambda name: right[name])
 

@@ -33,7 +33,7 @@ _MOST_CLASSES = 12  # that a terminal shows
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
-def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes | None) -> Report:
+def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNodes | None) -> Report:
     """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
 
@@ -62,7 +62,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], given: LabelledNodes |
         "device": on.place.device.type,
         "threads": model.threads,
         "epochs": model.training.epochs,
-        "test": evaluate(on, *of("test"), on.classes.classes, given),
+        "test": evaluate(on, *of("test"), on.classes.classes, labelled),
         "validation": _accuracies(on.probabilities(validation), true_validation),
         "hop_weights": None if weights is None else _without_nan(weights.mean(axis=0)),
         "kept_epochs": model.kept_epochs.tolist(),
@@ -78,12 +78,12 @@ def evaluate(
     nodes: np.ndarray,
     truth: np.ndarray,
     names: Sequence[Any],
-    given: LabelledNodes | None,
+    labelled: LabelledNodes | None,
 ) -> dict[str, Any]:
     """Figures of r replicas on nodes (q × t) whose true classes are given as numbers of ``names`` (q × t).
 
-    The first of the names are the model's own classes, in their order; others cannot be predicted. ``given``:
-    the training and validation nodes, for the baselines; without them there are none.
+    The first of the names are the model's own classes, in their order; others cannot be predicted.
+    ``labelled``: the training and validation nodes, for the baselines; without them there are none.
     """
     if not nodes.shape[1]:
         return _accuracies(np.empty((len(on.model.seeds), 0, 1)), truth) | {"similarity": None}
@@ -99,8 +99,8 @@ def evaluate(
         "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
         # Training nodes are positions, which mean nothing in another graph.
         "baselines": {}
-        if given is None or not on.has_training_nodes
-        else baselines(on.graph, given, nodes, truth),
+        if labelled is None or not on.has_training_nodes
+        else baselines(on.graph, labelled, nodes, truth),
     }
 
 
@@ -137,7 +137,7 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
         figures |= {name.removesuffix("_mean"): one for name, one in summary(name, values).items()}
     figures["ensemble_map"] = None
     if r > 1 and len(nodes) == 1:
-        g, at_nodes = on.together(nodes[0])
+        g, at_nodes = on.gather_rows(nodes[0])
         labels = torch.tensor(truth[0], device=on.place.device)
         own = part(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
@@ -158,7 +158,7 @@ def retrieval_of_run(
         return None
     base: Any = on.model.method
     labels = torch.tensor(on.graph.labels[nodes] if truth is None else truth, device=on.place.device)
-    g, at = on.together(nodes)
+    g, at = on.gather_rows(nodes)
     own = replica(part(on.parameters, "kernel."), run)
     figures = kernel_retrieval(base.kernel, own, g[run : run + 1, torch.tensor(at)], labels)
     found = [float(figure) for figure in figures]

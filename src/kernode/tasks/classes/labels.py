@@ -1,20 +1,27 @@
-"""Nodes, classes and weights as users give them, made into labelled nodes; folds of these."""
+"""Nodes, classes and weights as users give them, made into labelled nodes; fits on folds of these."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kernode.compute.replicas import seeds_from
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
 from kernode.io import Split, split_nodes
-from kernode.io.split_file import is_split_file
-from kernode.models.fit import Candidates
+from kernode.io.node_split import is_split_file
+from kernode.models.fit import AGAIN, Candidates, fit_candidates
 from kernode.models.variants import known_name
+from kernode.tasks.classes.model import NodeModel
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.sum import KernelSum, fit_members_again, fit_sum
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
+from kernode.training.run import Run
+from kernode.training.settings import advise_more_epochs
 
 _MANY_OTHERS = 0.1  # share of nodes whose class is another than the graph's
 _NAMED = 5  # classes that a warning names
@@ -144,8 +151,8 @@ def own_classes(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.array(graph.classes_of(nodes, named=y.dtype.kind not in "iu"), dtype=object)
 
 
-def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray | None:
-    """One finite number ≥ 0 for each of the nodes asked for, in float64; None where there are none.
+def as_weights(sample_weight: Any, nodes: np.ndarray, count: int) -> np.ndarray | None:
+    """One finite number ≥ 0 for each node of X, in float64; None where there are none.
 
     With a mask of all nodes they may be of all nodes, too. A single number is for all.
     """
@@ -154,8 +161,8 @@ def as_weights(sample_weight: Any, asked: np.ndarray, count: int) -> np.ndarray 
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(count, weights)
-    if asked.dtype == bool and weights.shape == asked.shape:
-        weights = weights[asked]
+    if nodes.dtype == bool and weights.shape == nodes.shape:
+        weights = weights[nodes]
     if weights.shape != (count,):
         raise InputError(
             f"sample_weight must hold one number per node of X ({count}). Got {weights.shape}.",
@@ -180,13 +187,13 @@ def by_node(weights: np.ndarray | None, nodes: np.ndarray, n: int) -> np.ndarray
     return total / np.maximum(listed, 1)
 
 
-def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
+def in_folds(known: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
     """The same nodes for a choice without validation nodes: each replica has a fold of its own held out.
 
     There are as many replicas as folds, or as many as are asked for, which then take the folds in turn.
     Classes are dealt out evenly, and no fold holds the last node of a class.
     """
-    y = given.train_labels[0]
+    y = known.train_labels[0]
     random = np.random.Generator(np.random.PCG64(seed))
     order = random.permutation(len(y))
     order = order[np.argsort(y[order], kind="stable")]  # class by class, each in random order
@@ -196,7 +203,7 @@ def in_folds(given: LabelledNodes, folds: int, seed: int, replicas: int | None =
     held_out = np.stack([order[fold::count][:size] for fold in range(count)])
     held_out = held_out[np.arange(count if replicas is None else replicas) % count]
     training = np.stack([np.setdiff1d(np.arange(len(y)), fold) for fold in held_out])
-    nodes = given.train[0]
+    nodes = known.train[0]
     return LabelledNodes(nodes[training], y[training], nodes[held_out], y[held_out])
 
 
@@ -252,3 +259,56 @@ def require_several_classes(graph: Graph, methods: Candidates) -> None:
             "or use the softmax loss.",
             "too-few", setting="loss",
         )  # fmt: skip
+
+
+def fit_in_folds(task: NodeTask, candidates: Candidates, *, sums: bool = False) -> NodeModelOnGraph:
+    """Choose by folds of the training nodes, then train the choice on all of them.
+
+    Where the nodes are too few to choose by, train the first candidate for all its epochs.
+    """
+    first = next(iter(candidates.values()))[1]
+    if all(training.selection != "best" for _, training in candidates.values()):
+        return fit_candidates(task, candidates)  # nothing is to be chosen
+    if np.bincount(task.nodes.train_labels[0]).max() < 2:  # no class could spare a node
+        trained = ((name, pair) for name, pair in candidates.items() if not pair[0].closed_form)
+        name, (method, training) = next(trained)
+        training = training.without_selection() if training.selection == "best" else training
+        warn(
+            f"{task.nodes.train.shape[1]} training nodes are too few to hold some out: nothing was chosen, "
+            f"and {name} trained for all of its {training.epochs} epochs."
+        )
+        return fit_candidates(task, {name: (method, training)})
+    seeds = task.run.seeds
+    own = any(method.varies_by_replica(training) for method, training in candidates.values())
+    parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
+    stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
+    fit = fit_sum if sums else fit_candidates
+    best = fit(replace(task, nodes=parts, run=stack), candidates)
+    advise_more_epochs(best.model, best.model.training.select_by)
+    return fit_again(task, best.model)
+
+
+def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
+    """Train a chosen method anew on more nodes, for as many epochs as its replicas kept on average.
+
+    For a choice made with nodes held out, which then train, too. Its calibration was fitted on them before.
+    """
+    if isinstance(chosen.method, KernelSum):
+        return fit_members_again(task, chosen)
+    method = chosen.method.chosen(chosen, task.graph)
+    epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
+    training = replace(chosen.training.without_selection(), epochs=epochs)
+    again = task.run.part(AGAIN).called(f"{chosen.variant} on all labels".strip())
+    on = fit_candidates(task.with_run(again), {chosen.variant: (method, training)}, split=chosen.split)
+    held_out = chosen.calibration
+    calibration = None if held_out is None else held_out.for_others(task.run.replicas)
+    return on.with_metadata(calibration=calibration, **chosen.choice)
+
+
+def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph:
+    """Train what was chosen again on every node that has a class: to be used, not scored."""
+    known = NodeModelOnGraph(model, graph, run.place).classes.known
+    labelled = np.flatnonzero((known >= 0) & (known < len(model.classes)))
+    nodes = LabelledNodes.without_validation(labelled, known[labelled])
+    on = fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)
+    return on.with_metadata(split=ALL_LABELLED)  # nothing is held out, as a split by its name would say

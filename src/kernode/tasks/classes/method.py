@@ -13,22 +13,20 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.stack import Parameters, part, take
+from kernode.compute.stack import Parameters, part, replica, take
 from kernode.config import Config, changed, require_part
-from kernode.errors import InputError, bad_setting
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.losses import Joint, KernelLoss, Loss, Softmax
-from kernode.losses.kernel_loss import kernel_losses
+from kernode.kernels import BaseKernel
+from kernode.losses import Joint, Loss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
 from kernode.maps.base import StagedMap
-from kernode.maps.module import require_map
 from kernode.metrics.accuracy import accuracy
-from kernode.models.changes import Changes
-from kernode.models.method import KernelMethod, changed_map, unknown_setting
+from kernode.models.changes import Changes, changed_kernel, changed_loss, changed_map, flat
+from kernode.models.method import KernelMethod
 from kernode.progress import tell
-from kernode.tasks.classes.centroids import centroid_scores, reference_scores
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 
@@ -36,6 +34,10 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.model import NodeModel
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
     from kernode.tasks.classes.task import NodeTask
+
+
+NO_SIMILARITY = -1e3  # to a class without training nodes: below every mean of K̄, but finite
+GRAM_BLOCK = 2**24  # entries of a Gram matrix that are held at a time
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,7 @@ class NodeMethod(Config):
 
     def changed(self, changes: Changes) -> NodeMethod:
         """The method with other settings."""
-        given: dict[str, Any] = {}
-        for name in ("map", "kernel", "loss", "method"):
-            given |= ({name: changes.parts[name]} if name in changes.parts else {}) | changes.of_part(name)
-        found: NodeMethod = changed(self, given)
+        found: NodeMethod = changed(self, flat({k: v for k, v in changes.items() if k != "training"}))
         return found
 
     def chosen(self, model: NodeModel, graph: Graph) -> NodeMethod:
@@ -194,23 +193,19 @@ class Method(KernelMethod, NodeMethod):
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the class scores, before any calibration."""
-        g, at = on.together(nodes)
+        g, at = on.gather_rows(nodes)
         rows = torch.from_numpy(at).to(on.place.device)
         scores = self.scores(on.parameters, g, on.training_nodes, rows, on.references)
         return scores.softmax(dim=-1).cpu().numpy()
 
     def changed(self, changes: Changes) -> Method:
         """The method with other parts, or other settings of its parts."""
-        own_map, feature_map = "map" not in changes.parts, changes.parts.get("map", self.map)
-        require_map(feature_map, "kernode.maps.HopMLP()")
-        loss = changed_loss(self.loss, changes.parts.get("loss"), changes.of_part("loss"))
-        if own_map and self.classifier == "centroid" and loss.objective != "kernel":  # softmax: one per class
+        feature_map, change = self.map, changes.get("map", {})
+        loss = changed_loss(self.loss, changes.get("loss", {}))
+        if self.classifier == "centroid" and loss.objective != "kernel":  # softmax: one output per class
             feature_map = feature_map.with_open_width()
-        if unknown := list(changes.of_part("method")):
-            raise unknown_setting(unknown[0], feature_map)
-        return replace(
-            self, map=changed_map(feature_map, changes), kernel=changes.kernel(self.kernel), loss=loss
-        )
+        kernel = changed_kernel(self.kernel, changes.get("kernel", {}))
+        return replace(self, map=changed_map(feature_map, change), kernel=kernel, loss=loss)
 
     @property
     def learns(self) -> bool:
@@ -243,64 +238,6 @@ def head_probabilities(method: NodeMethod, parameters: Parameters, g: Tensor) ->
     return scores.softmax(dim=-1).cpu().numpy()
 
 
-def changed_loss(loss: Loss, given: Any, settings: dict[str, Any]) -> Loss:
-    """A loss with other parts or settings: ``given`` is a loss, or the name of one or of an objective.
-
-    >>> from kernode.losses import Hinge
-    >>> changed_loss(Joint(Hinge(margin=0.5)), "kernel", {})
-    Hinge(triplets=10000, margin=0.5)
-    >>> changed_loss(Joint(), None, {"margin": 0.5, "kernel_weight": 1.0}).kernel
-    Hinge(triplets=10000, margin=0.5)
-    """
-    settings = dict(settings)
-    for one in (given, settings.pop("objective", None)):
-        loss = loss if one is None else _other_loss(loss, one)
-    if (kernel := settings.pop("kernel_loss", None)) is not None:
-        loss = _with_kernel_loss(loss, kernel)
-    found: Loss = changed(loss, settings)
-    return found
-
-
-def _other_loss(loss: Loss, given: Any) -> Loss:
-    """Another loss, by name or as an object: of parts that stay, the settings stay."""
-    if isinstance(given, Loss):
-        return given
-    joint = loss if isinstance(loss, Joint) else Joint()
-    kernel = loss if isinstance(loss, KernelLoss) else joint.kernel
-    softmax = loss if isinstance(loss, Softmax) else joint.softmax
-    losses: dict[str, Loss] = {"kernel": kernel, "softmax": softmax}
-    losses |= {"joint": replace(joint, kernel=kernel, softmax=softmax), loss.objective: loss}
-    if isinstance(given, str) and given in losses:
-        return losses[given]
-    if isinstance(given, str) and given.lower() in kernel_losses():
-        return _with_kernel_loss(loss, given)
-    if isinstance(given, type):
-        require_part("loss", given, Loss, "kernode.losses.Hinge()")
-    known = ", ".join((*losses, *sorted(kernel_losses())))
-    raise bad_setting("loss", f"a loss such as kernode.losses.Hinge(), or one of {known}", given)
-
-
-def _with_kernel_loss(loss: Loss, given: Any) -> Loss:
-    """A loss with another kernel loss, by name or as an object."""
-    if isinstance(loss, Joint):
-        kernel: Any = _with_kernel_loss(loss.kernel, given)
-        return replace(loss, kernel=kernel)
-    if not isinstance(loss, KernelLoss):
-        raise InputError(
-            f"{type(loss).__name__} has no kernel loss to replace: use the joint loss.",
-            "no-effect", setting="kernel_loss",
-        )  # fmt: skip
-    if isinstance(given, KernelLoss):
-        return given
-    if isinstance(given, type):
-        require_part("kernel_loss", given, KernelLoss, "kernode.losses.Hinge()")
-    by_name = kernel_losses()
-    if not isinstance(given, str) or given.lower() not in by_name:
-        raise bad_setting("kernel_loss", f"one of {', '.join(sorted(by_name))}", given)
-    kind = by_name[given.lower()]
-    return loss if type(loss) is kind else kind(triplets=loss.triplets)
-
-
 def validation_accuracies(
     task: NodeTask, title: str, settings: Sequence[Any], answers: Callable[[Any], Any]
 ) -> np.ndarray:
@@ -319,3 +256,43 @@ def validation_accuracies(
         accuracies[at] = accuracy(np.stack(answers(setting)), labels) if labels.size else 0.0
         tell(f"{task.run.name}: settings", at + 1, len(settings))
     return accuracies
+
+
+def centroid_scores(
+    kernel: BaseKernel, parameters: Parameters, g: Tensor, members: NodesByClass, nodes: Tensor
+) -> Tensor:
+    """C_K: μ_y, the mean K̄ between a node and the training nodes of class y; r × m × c.
+
+    g is r × n × d, nodes q × m. Their softmax is what C_K reports as probabilities, which a temperature then
+    calibrates: similarities lie within [−1, 1], and would never be sure.
+    """
+    return reference_scores(kernel, parameters, take(g, nodes), references(kernel, g, members), members)
+
+
+def references(kernel: BaseKernel, g: Tensor, members: NodesByClass) -> Tensor:
+    """What C_K needs of the training nodes where they are not at hand, from g (r × n × d).
+
+    Class means of what the kernel compares (r × c × d') where it is a dot product: the mean of products is
+    the product with the mean. Else the training nodes' own g, class by class (r × m × d).
+    """
+    training = take(g, members.nodes)
+    return members.averaging.to(g.dtype) @ kernel.embed(training) if kernel.dot_product else training
+
+
+def reference_scores(
+    kernel: BaseKernel, parameters: Parameters, g: Tensor, held: Tensor, members: NodesByClass
+) -> Tensor:
+    """C_K of nodes with g (r × m × d) from what :func:`references` held: r × m × c."""
+    embedded = kernel.embed(g)
+    if kernel.dot_product:
+        scores = embedded @ held.transpose(1, 2)
+    else:
+        training, found = kernel.embed(held), []
+        step = max(1, GRAM_BLOCK // training.shape[1])
+        for i, rows in enumerate(embedded):  # by Gram blocks, one replica after another
+            by_class = members.averaging[min(i, len(members.averaging) - 1)].to(rows.dtype).T
+            own = training[i : i + 1], replica(parameters, i)
+            parts = [kernel.gram(some[None], *own) @ by_class for some in rows.split(step)]
+            found.append(torch.cat(parts, dim=1))
+        scores = torch.cat(found)
+    return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)

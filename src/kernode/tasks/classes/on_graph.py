@@ -22,10 +22,8 @@ from kernode.kernels.node_kernel import SimilarNodes
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.maps.base import LARGEST_PART
 from kernode.models.model import ModelOnGraph
-from kernode.tasks.classes.centroids import references
-from kernode.tasks.classes.method import Method
-from kernode.tasks.classes.model import NodeModel
-from kernode.tasks.classes.names import ClassNames
+from kernode.tasks.classes.method import Method, references
+from kernode.tasks.classes.model import ClassNames, NodeModel
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class NodeModelOnGraph(ModelOnGraph):
         """What class numbers stand for, and the known class of every node."""
         return ClassNames.of(self.model, self.graph, self.has_training_nodes)
 
-    def together(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
+    def gather_rows(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """A g that has rows of some nodes (of whatever shape), and where they stand in it.
 
         That is g itself, but where ranks share the nodes: then these nodes' rows alone come together.
@@ -105,12 +103,6 @@ class NodeModelOnGraph(ModelOnGraph):
         grown[:old] = held
         grown[torch.from_numpy(around).to(held.device)] = rows.transpose(0, 1)
         return replace(anew, known_g=grown.transpose(0, 1).expand(r, -1, -1), recomputed=around)
-
-    def with_g(self) -> NodeModelOnGraph:
-        """The same with g computed, so that what training prepared of the graph need not be held."""
-        if not self.model.method.has_kernel or (self.prepared is None and "g" not in vars(self)):
-            return self
-        return replace(self, known_g=self.g, prepared=None)
 
     def of_replicas(self, replicas: list[int]) -> NodeModelOnGraph:
         """The same with some of the model's replicas."""
@@ -209,7 +201,7 @@ def similar_in_shares(
     """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
     share, method = on.graph, on.model.method
     assert isinstance(share, GraphShare)
-    asked, at = on.together(queries)
+    rows_of_queries, at = on.gather_rows(queries)
     own = share.stop - share.start
     rows = np.arange(own)
     if among is not None:
@@ -217,7 +209,7 @@ def similar_in_shares(
     here: list[list[tuple[int, float]]] = [[] for _ in queries]
     if len(rows):
         # The rank's own nodes, and after them those that are asked about: one more, for these may be found.
-        g = torch.cat([on.g, asked[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
+        g = torch.cat([on.g, rows_of_queries[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
         kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
         found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)
         here = [[(share.start + node, value) for node, value in one] for one in found]

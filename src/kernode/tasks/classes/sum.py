@@ -22,8 +22,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.maps.members import Members
 from kernode.metrics.accuracy import accuracy
-from kernode.models.fit import Candidates, affordable, fit_candidates
-from kernode.models.halving import reached, survivors
+from kernode.models.fit import Candidates, best_validation, fit_candidates, survivors, within_memory
 from kernode.models.method import KernelMethod
 from kernode.progress import note
 from kernode.tasks.classes.calibration import Tempering, calibration_of
@@ -95,7 +94,7 @@ class KernelSum(NodeMethod):
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Σ_m w_m p_m of nodes (q × m): r × m × c."""
-        g, at = on.together(nodes)
+        g, at = on.gather_rows(nodes)
         rows = torch.from_numpy(at).to(on.place.device)
         blocks = take(g, rows).split([one.width for one in self.members], dim=-1)
         found: Any = 0.0
@@ -156,7 +155,7 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
 
     Weights are found by greedy selection on the validation nodes.
     """
-    candidates, run = affordable(task, candidates), task.run
+    candidates, run = within_memory(task, candidates), task.run
     with sharing(), cpu_threads(run.threads):
         loops: dict[str, TrainingLoop] = {}
         fitted: dict[str, NodeModelOnGraph] = {}
@@ -171,7 +170,7 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
         for epoch, count in RUNGS:
             for name, loop in loops.items():
                 loop.run(epoch)
-                tried[name] = max(0.0, reached(loop.validated(), epoch))
+                tried[name] = max(0.0, best_validation(loop.validated(), epoch))
             left = survivors([loop.validated() for loop in loops.values()], epoch, count)
             loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
         for name, loop in loops.items():
@@ -194,7 +193,7 @@ def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
     members, fitted = chosen.method.members, []
     with sharing():
         for one in members:
-            training = replace(one.training.to_the_last(), epochs=max(1, one.epochs))
+            training = replace(one.training.without_selection(), epochs=max(1, one.epochs))
             part = task.run.part(f"all-{one.name}").called(f"{one.name} on all labels")
             fitted.append(fit_candidates(task.with_run(part), {one.name: (one.method, training)}))
     on = assembled(task, members, fitted, variant=chosen.variant, split=chosen.split)

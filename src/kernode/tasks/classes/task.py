@@ -23,7 +23,7 @@ from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.metrics.accuracy import accuracy
 from kernode.models.task import KernelLearner, Task
 from kernode.progress import note
-from kernode.tasks.classes.centroids import references
+from kernode.tasks.classes.method import references
 from kernode.training.loop import Trained
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -105,7 +105,7 @@ class NodeLearner(KernelLearner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
         draws, method = self.draws.at(epoch), self.method
-        g = self._embed(self.parameters, self.dropout.at(draws), self.take_left())
+        g = self._embed(self.parameters, self.dropout.at(draws), self.take_for_step())
         g = take(g, self.training_nodes.nodes)  # the loss sees no other node
         return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
 
@@ -118,8 +118,8 @@ class NodeLearner(KernelLearner):
 
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
-        beginning = self.method.beginning(self.parameters, self.prepared) if self.hands_over else None
-        self.leave(beginning)
+        beginning = self.method.beginning(self.parameters, self.prepared) if self.shares_evaluation else None
+        self.keep_for_step(beginning)
         return self._evaluate_from(None if beginning is None else beginning.detach())
 
     @torch.no_grad()

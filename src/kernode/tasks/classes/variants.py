@@ -8,10 +8,11 @@ released code's. What each is, in words, stands in descriptions.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from scipy import sparse
+
+from kernode.graph import Graph
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.maps import (
@@ -31,11 +32,10 @@ from kernode.maps import (
     Stages,
     Standardized,
 )
-from kernode.models.variants import Tuned, Variant
-from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth
+from kernode.models.variants import Catalogue, Choice, Found, Tuned, Variant, known_name
 from kernode.tasks.classes.instant import Instant
-from kernode.tasks.classes.label_propagation import LabelPropagation
 from kernode.tasks.classes.method import Method
+from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.training.settings import Training
 
 AUTO = "auto"
@@ -60,19 +60,6 @@ MEMBERS = (
     "neighbours",  # rows of A, each neighbour a word (LINKX)
 )
 WORDS = "words"  # any graph with a sparse X that is not a built-in data set
-Found = Mapping[str, tuple[str, Mapping[str, Any]]]  # by data set: a variant, and what is changed in it
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Whichever of some variants validates best, by successive halving, or a sum of them."""
-
-    candidates: tuple[str, ...]
-    with_map: str  # the variant whose loss and training a given map is trained with
-    found: Found = field(default_factory=dict)  # by a search, on FastGCN's split of a data set
-    sums: bool = False  # whether their kernels are summed, with weights by validation
-
-
 # Settings that searches found by data set. No test node of FastGCN's split had a part in any of it. On other
 # splits they are not used.
 
@@ -192,7 +179,7 @@ def _member(feature_map: FeatureMap, loss: Joint | Softmax, words: float, **trai
     return Variant(Method(feature_map, _DOT, loss), settings, _on_words(words))
 
 
-def _alike(feature_map: FeatureMap, margin: float, words: float, **training: Any) -> Variant:
+def _similar(feature_map: FeatureMap, margin: float, words: float, **training: Any) -> Variant:
     """One that is trained and chosen for finding similar nodes."""
     settings = Training(epochs=300, patience=60, select_by="map", **training)
     return Variant(Method(feature_map, _DOT, Hinge(margin=margin)), settings, _on_words(words))
@@ -265,21 +252,35 @@ _OWN = {
 
 # For finding similar nodes: L_K alone, and the epoch whose ranking of the validation nodes is best (mAP).
 # Fixed on training and validation nodes of Cora and Citeseer (docs/comparison.md).
-_ALIKE = Diffusion(hidden=(256,), outputs=32, **_RAW, **_PAGERANK)
+_NEAR_MAP = Diffusion(hidden=(256,), outputs=32, **_RAW, **_PAGERANK)
 _SIMILAR = {
-    "similarity-diffusion": _alike(_ALIKE, 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
-    "similarity-hops": _alike(
+    "similarity-diffusion": _similar(_NEAR_MAP, 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+    "similarity-hops": _similar(
         HopMLP(hidden=(64,), outputs=128, hop_weights=1.0), 0.75, 0.8,
         learning_rate=0.003, weight_decay=0.01, dropout=0.55,
     ),
-    "similarity-standardized": _alike(
+    "similarity-standardized": _similar(
         Standardized(HopNet(hidden=(256,), outputs=32, **_RAW)), 0.5, 0.3, **_NEAR,
     ),
     # Side by side with features that no label has touched: nodes of unknown classes stay apart.
-    "similarity-open": _alike(SideBySide(_ALIKE, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+    "similarity-open": _similar(SideBySide(_NEAR_MAP, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
 }  # fmt: skip
 
 # Eq. 5's smoother as a kernel, and a ridge regression on it: an answer in seconds.
 _INSTANT = {"instant": Variant(Instant(), Training(epochs=0, selection="last"))}
 
 VARIANTS: dict[str, Variant] = _INSTANT | _PAPER | _BASELINES | _FAMILY | _OWN | _SIMILAR
+
+_CATALOGUE = Catalogue(VARIANTS, CHOICES)
+configure, candidates = _CATALOGUE.configure, _CATALOGUE.candidates
+
+
+def is_sum(name: Any) -> bool:
+    """Whether a name stands for a sum of kernels."""
+    choice = CHOICES.get(str(name).lower())
+    return choice is not None and choice.sums
+
+
+def settings_key(graph: Graph) -> str:
+    """Return the key of a variant's settings for a graph: its name, or whether its features are words."""
+    return known_name(graph) or (WORDS if sparse.issparse(graph.features) else "")

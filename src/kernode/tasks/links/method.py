@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -95,8 +96,10 @@ class LinkMethod(KernelMethod):
 
     def changed(self, changes: Changes) -> LinkMethod:
         """The method with other parts or settings; a map without a width gets this one's."""
-        loss = changed(changes.parts.get("loss", self.loss), changes.of_part("loss"))
-        return replace(super().changed(changes), loss=loss)
+        loss = changes.get("loss", {})
+        settings = loss if isinstance(loss, Mapping) else {"loss": loss}
+        found: LinkMethod = changed(super().changed(changes), settings)
+        return found
 
     @property
     def learns(self) -> bool:

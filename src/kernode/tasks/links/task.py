@@ -52,7 +52,7 @@ class LinkLearner(KernelLearner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
         draws = self.draws.at(epoch)
-        embedded, divergence = self.take_left(), None
+        embedded, divergence = self.take_for_step(), None
         if embedded is None:
             embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         loss = self.method.loss(
@@ -64,10 +64,10 @@ class LinkLearner(KernelLearner):
         """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
         if not self.validation.shape[1]:
             return {}
-        shares = self._shares and self.hands_over
+        shares = self._shares and self.shares_evaluation
         with torch.set_grad_enabled(shares):
             embedded, _ = self.method.embed(self.current, self.prepared)
-        self.leave(embedded if shares else None)
+        self.keep_for_step(embedded if shares else None)
         return self._evaluate_from(embedded.detach())
 
     @torch.no_grad()
@@ -91,7 +91,7 @@ class LinkTask(Task["LinkModelOnGraph"]):
     run: Run
     others: np.ndarray | None = None  # p × 2 known non-edges, in addition to those drawn in every epoch
     split_seed: int | None = None  # None: an own split cannot be made again from a seed
-    beside: Graph | None = None  # with more edges than the split's, which neither train nor are suggested
+    known_graph: Graph | None = None  # with more edges than the split's: neither trained nor suggested
     all_edges: bool = False  # of the whole graph train, and none is held out
 
     @classmethod
@@ -113,8 +113,8 @@ class LinkTask(Task["LinkModelOnGraph"]):
     def held_out(self) -> np.ndarray:
         """Edges that are there and do not train: m × 2, (u, v) with u < v, each once, in order."""
         known = [self.split.validation, self.split.test]
-        if self.beside is not None:
-            upper = sparse.triu(self.beside.adjacency, format="coo")
+        if self.known_graph is not None:
+            upper = sparse.triu(self.known_graph.adjacency, format="coo")
             edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
             known.append(edges[~is_edge(self.split.graph.adjacency, edges)])
         return np.unique(np.concatenate(known), axis=0)
@@ -189,7 +189,7 @@ def as_links(y: Any) -> np.ndarray:
     return y.astype(bool)
 
 
-def require_one_reading(graph: Graph, given: np.ndarray, linked: np.ndarray | None) -> None:
+def require_unambiguous(graph: Graph, given: np.ndarray, linked: np.ndarray | None) -> None:
     """Raise where integers are taken as names, but only as positions are the linked pairs edges.
 
     ``given``: pairs as they came, m × 2.

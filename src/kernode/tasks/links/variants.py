@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kernode.kernels import Linear, Normalized
 from kernode.maps import GCN, Diffusion, HopMLP
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
-from kernode.models.changes import UNCHANGED, Changes
-from kernode.models.variants import Tuned, Variant, find_variant
+from kernode.models.variants import Catalogue, Tuned, Variant
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training
 
@@ -75,17 +72,4 @@ LINK_VARIANTS: dict[str, Variant] = {
     ),
 }
 
-
-def configure_links(
-    name: str, dataset: str = "", changes: Changes = UNCHANGED, **settings: Any
-) -> tuple[LinkMethod, Training]:
-    """A link variant's method and training settings on a data set, with changes, also by name.
-
-    A map without a width gets the variant's. A change that has no effect is refused.
-
-    >>> method, training = configure_links("gae", epochs=50, hidden=64, normalized=True)
-    >>> training.epochs, method.map.hidden, method.kernel
-    (50, (64,), Normalized(kernel=Linear()))
-    """
-    variant = find_variant(LINK_VARIANTS, name)
-    return variant.configure(name, dataset, changes | Changes.of(**settings))
+configure_links = Catalogue(LINK_VARIANTS).configure  # a map without a width gets the variant's

@@ -1,18 +1,21 @@
-"""Answers of the explorer: class, similar nodes, explanations; the same for a changed graph.
+"""The addresses under /api: class, similar nodes, explanations; the same for a changed graph.
 
-Parameters after the state are those of an address under /api, which the first line of the docstring sums up.
 Nothing is stored: a graph is a value, and a changed one is dropped after the answer.
 """
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel
 from scipy import sparse
+from starlette.responses import JSONResponse, Response
 
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, explain_pair
@@ -23,28 +26,84 @@ from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import spheres
 from kernode.io.tables import extend
-from kernode.viz.explorer.requests import Class, Limit, Name, NewNode, Part, Similar, Top, WhatIf
-from kernode.viz.explorer.state import ExplorerState
-from kernode.viz.explorer.state import search as search_names
+from kernode.viz.explorer import requests
+from kernode.viz.explorer.state import ExplorerState, search
 
 _NEIGHBOURS = 200  # of a node that are listed
 _FEATURES = 100
 
 
-def nodes(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[str, Any]:
+class Error(BaseModel):
+    """What is wrong, in one sentence."""
+
+    error: str
+
+
+async def _state(request: Request) -> ExplorerState:
+    state: ExplorerState = request.app.state.explorer
+    return state
+
+
+async def _no_parameters(_: Annotated[requests.NoParameters, Query()]) -> None:
+    """Refuse all query parameters."""
+
+
+State = Annotated[ExplorerState, Depends(_state)]
+NONE = [Depends(_no_parameters)]
+Answer = dict[str, Any]
+api = APIRouter(
+    prefix="/api",
+    responses={
+        "4XX": {"model": Error, "description": "It cannot be answered."},
+        "5XX": {"model": Error, "description": "The server failed; its log has the reason."},
+    },
+)
+
+
+@api.get("/model", dependencies=NONE)
+async def model(state: State, request: Request) -> Response:
+    """The model, its graph and its classes."""
+    return tagged(request, JSONResponse(state.description))
+
+
+@api.get("/names", dependencies=NONE)
+async def names(state: State, request: Request) -> Response:
+    """The name of every node, in the order of /api/layout."""
+    return tagged(request, JSONResponse(state.node_names))
+
+
+@api.get("/layout", dependencies=NONE, response_class=Response, description=ExplorerState.picture.__doc__)
+async def layout(state: State, request: Request) -> Response:
+    """The place and the class of every node."""
+    return tagged(request, Response(state.picture, media_type="application/octet-stream"))
+
+
+def tagged(request: Request, response: Response) -> Response:
+    """Return a response with a digest by which browsers know it again, or the answer that they do."""
+    etag = f'"{hashlib.sha256(response.body).hexdigest()[:20]}"'
+    if etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers={"etag": etag})
+    response.headers["etag"] = etag
+    return response
+
+
+@api.get("/nodes")
+def nodes(state: State, query: Annotated[requests.Search, Query()]) -> Answer:
     """Nodes whose name contains a part."""
-    return {"nodes": [state.node(i) for i in search_names(state.node_names, search, limit)]}
+    return {"nodes": [state.node(i) for i in search(state.node_names, query.search, query.limit)]}
 
 
-def features(state: ExplorerState, search: Part = "", limit: Limit = 10) -> dict[str, Any]:
+@api.get("/features")
+def features(state: State, query: Annotated[requests.Search, Query()]) -> Answer:
     """Features whose name contains a part."""
     names = [str(one["name"]) for one in state.features]
-    return {"features": [state.features[i] for i in search_names(names, search, limit)]}
+    return {"features": [state.features[i] for i in search(names, query.search, query.limit)]}
 
 
-def node(state: ExplorerState, name: Name) -> dict[str, Any]:
+@api.get("/node")
+def node(state: State, query: Annotated[requests.OfNode, Query()]) -> Answer:
     """A node: the probability of each class, its neighbours and features."""
-    at = state.find(name)
+    at = state.find(query.name)
     around = _around(state.graph, at)
     row: Any = state.graph.features[[at]]
     row = (row.toarray() if sparse.issparse(row) else np.asarray(row))[0]
@@ -60,7 +119,7 @@ def node(state: ExplorerState, name: Name) -> dict[str, Any]:
     }
 
 
-def _chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
+def _chances(state: ExplorerState, values: Any) -> list[Answer]:
     """Return classes with their probabilities, the most probable first."""
     values = np.asarray(values, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -70,13 +129,12 @@ def _chances(state: ExplorerState, values: Any) -> list[dict[str, Any]]:
     return [{"class": classes[i], "chance": float(values[i])} for i in order]
 
 
-def similar(
-    state: ExplorerState, name: Name, k: Similar = 10, of_class: Class = None, unlisted: bool = False
-) -> dict[str, Any]:
-    """The nodes most similar to one, by K on vectors of length 1; unlisted ones, too, if asked for."""
-    at = state.find(name)
-    among = restricted(state.by_position.graph, None, of_class, unlisted=unlisted)
-    (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
+@api.get("/similar")
+def similar(state: State, query: Annotated[requests.OfSimilar, Query()]) -> Answer:
+    """The nodes most similar to one, by K on vectors of length 1."""
+    at = state.find(query.name)
+    among = restricted(state.by_position.graph, None, query.of_class, unlisted=query.unlisted)
+    (found,) = state.by_position.kernel.similar(positions([at]), query.k, among=among)
     return {
         "node": state.node(at),
         "exact": found.exact,
@@ -84,19 +142,18 @@ def similar(
     }
 
 
-def explain(
-    state: ExplorerState, name: Name, top: Top = 10, of_class: Class = None, against: Class = None
-) -> dict[str, Any]:
+@api.get("/explain")
+def explain(state: State, query: Annotated[requests.OfExplanation, Query()]) -> Answer:
     """Why a node has its class: contributions of neighbours, hops and features to its lead over another."""
-    at = state.find(name)
-    if of_class is not None and of_class == against:
-        raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
-    classes = (_class(state, of_class), _class(state, against))
-    found = explain_node(state.by_position, at, top, *classes)
+    at = state.find(query.name)
+    if query.of_class is not None and query.of_class == query.against:
+        raise InputError(f"{query.of_class!r} is both classes. Give another class for against.", "conflict")
+    classes = (_class(state, query.of_class), _class(state, query.against))
+    found = explain_node(state.by_position, at, query.top, *classes)
     return {"node": state.node(at), **_explanation(state, found, at)}
 
 
-def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> dict[str, Any]:
+def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None = None) -> Answer:
     """Return an explanation as plain values; ``graph``: the one it is about, if it is not the state's."""
     return {
         **_fields(found, "lead", "class_bias", "held"),
@@ -110,10 +167,11 @@ def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None 
     }
 
 
-def pair(state: ExplorerState, name: Name, other: Name, top: Top = 10) -> dict[str, Any]:
+@api.get("/pair")
+def pair(state: State, query: Annotated[requests.OfPair, Query()]) -> Answer:
     """Why two nodes are similar: K(u, v) as a sum over pairs of neighbours."""
-    one, two = state.find(name), state.find(other)
-    found = explain_pair(state.by_position, one, two, top)
+    one, two = state.find(query.name), state.find(query.other)
+    found = explain_pair(state.by_position, one, two, query.top)
     numbers = ("left_hops", "right_hops", "value", "spread")
     return {
         "node": state.node(one),
@@ -128,16 +186,18 @@ def pair(state: ExplorerState, name: Name, other: Name, top: Top = 10) -> dict[s
     }
 
 
-def kernel(state: ExplorerState, name: Name, other: Name) -> dict[str, Any]:
+@api.get("/kernel")
+def kernel(state: State, query: Annotated[requests.OfKernel, Query()]) -> Answer:
     """K(u, v) alone, which every kernel has."""
-    one, two = state.find(name), state.find(other)
+    one, two = state.find(query.name), state.find(query.other)
     learned = state.by_position.kernel
     (value,) = learned.pairs(positions([one]), positions([two])).tolist()
     ends = {"node": state.node(one), "other": state.node(two)}
     return {**ends, "kernel": repr(learned.base), "similarity": value}
 
 
-def change(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
+@api.post("/what-if", dependencies=NONE)
+def change(state: State, request: requests.WhatIf) -> Answer:
     """A node's class if its edges or features were others; nothing is stored."""
     if state.no_change is not None:
         raise InputError(state.no_change, "unsupported")
@@ -161,7 +221,8 @@ def change(state: ExplorerState, request: WhatIf) -> dict[str, Any]:
     }
 
 
-def new_node(state: ExplorerState, request: NewNode) -> dict[str, Any]:
+@api.post("/new-node", dependencies=NONE)
+def new_node(state: State, request: requests.NewNode) -> Answer:
     """The class of a node that is not in the graph; nothing is stored."""
     graph, n, name = state.graph, state.graph.n_nodes, request.name
     if name in state.node_names:
@@ -202,8 +263,8 @@ def _class(state: ExplorerState, name: str | None) -> Any:
     return state.model.classes[state.model_classes.index(name)]
 
 
-def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
-    def described(at: int) -> dict[str, Any]:
+def _neighbours(state: ExplorerState, shown: Shown) -> Answer:
+    def described(at: int) -> Answer:
         return state.node(at) if at < len(state.node_names) else {"name": "", "index": None}  # a new node
 
     parts = [
@@ -217,7 +278,7 @@ def _neighbours(state: ExplorerState, shown: Shown) -> dict[str, Any]:
     return {"parts": parts, **_fields(shown, "rest", "rest_count")}
 
 
-def _features(features: Features) -> dict[str, Any]:
+def _features(features: Features) -> Answer:
     return {
         "parts": [_fields(part, "name", "value", "spread") for part in features.shown.parts],
         **_fields(features.shown, "rest", "rest_count"),
@@ -225,11 +286,11 @@ def _features(features: Features) -> dict[str, Any]:
     }
 
 
-def _fields(one: Any, *names: str) -> dict[str, Any]:
+def _fields(one: Any, *names: str) -> Answer:
     return {name: getattr(one, name) for name in names}
 
 
-def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> dict[str, Any]:
+def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> Answer:
     """Paths over edges from each shown node to the one in the middle.
 
     Of several paths, take the one through the neighbour that contributes most. ``passing``: nodes on a path
@@ -260,33 +321,27 @@ def _around(graph: Graph, node: int) -> np.ndarray:
     return graph.adjacency.indices[starts[node] : starts[node + 1]]
 
 
-def _extended(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
+def _extended(graph: Graph, new: requests.NewNode, ends: list[int]) -> Graph:
     """The graph with a new node: a row of its tables, or features as numbers."""
-    if graph.encoding is not None:
-        return _with_columns(graph, graph.encoding, new, ends)
-    if new.columns:
-        sentence = f"{graph.name!r} was not read from tables. Give features, by name or number."
-        raise InputError(sentence, "no-effect", setting="columns")
-    row = np.zeros((1, graph.n_features))
-    for column, value in new.features.items():
-        row[0, column_of(graph, column)] = value
-    pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
-    return extend(graph, row, pairs, names=None if graph.node_names is None else [new.name])
-
-
-def _with_columns(graph: Graph, encoding: Any, new: NewNode, ends: list[int]) -> Graph:
-    if new.features:
-        sentence = f"{graph.name!r} was read from tables. Give columns, as the table has them."
-        raise InputError(sentence, "no-effect", setting="features")
+    encoding = graph.encoding
+    wrong = "columns" if encoding is None else "features"
+    if getattr(new, wrong):
+        read, right = ("was not read", "features") if encoding is None else ("was read", "columns")
+        sentence = f"{graph.name!r} {read} from tables. Give {right}."
+        raise InputError(sentence, "no-effect", setting=wrong)
+    if encoding is None:
+        row = np.zeros((1, graph.n_features))
+        for feature, value in new.features.items():
+            row[0, column_of(graph, feature)] = value
+        pairs = positions(np.array([(graph.n_nodes, end) for end in ends], dtype=np.int64).reshape(-1, 2))
+        return extend(graph, row, pairs, names=None if graph.node_names is None else [new.name])
     known = [column.name for column in encoding.columns]
-    unknown = next((column for column in new.columns if column not in known), None)
-    if unknown is not None:
-        sentence = f"{graph.name!r} has no column {unknown!r}. It has {', '.join(known) or 'none'}."
-        raise InputError(sentence, "unknown", what="column", name=unknown)
+    if unknown := [column for column in new.columns if column not in known]:
+        sentence = f"{graph.name!r} has no column {unknown[0]!r}. It has {', '.join(known) or 'none'}."
+        raise InputError(sentence, "unknown", what="column", name=unknown[0])
     assert graph.node_names is not None  # tables have ids
     nodes = {encoding.id or "id": [new.name], **{column: [new.columns.get(column)] for column in known}}
-    names = graph.node_names[ends].tolist()
-    edges = {encoding.source: [new.name] * len(ends), encoding.target: names}
+    edges = {encoding.source: [new.name] * len(ends), encoding.target: graph.node_names[ends].tolist()}
     edges |= {} if encoding.weight is None else {encoding.weight: [1.0] * len(ends)}
     return extend(graph, nodes, edges if ends else None)
 

@@ -1,21 +1,19 @@
-"""Access to the explorer: host name, token, size of a body. Requests are counted here for Prometheus."""
+"""Access to the explorer: host name, token, size of a body; requests are logged and counted."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import logging
-import math
 import re
 import time
-from collections import Counter
 from collections.abc import Collection
 from urllib.parse import quote, urlencode
 
-import psutil
+from prometheus_client import Counter, Histogram, disable_created_metrics
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,80 +28,25 @@ _HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, math.inf)  # seconds
-_log = logging.getLogger(__name__)
-
-
-class Metrics:
-    """Requests by path and status, and their durations, as Prometheus reads them.
-
-    >>> metrics = Metrics()
-    >>> metrics.count("/api/similar", 200, 0.003)
-    >>> [line for line in metrics.text().splitlines() if line.startswith("kernode_requests_total")]
-    ['kernode_requests_total{path="/api/similar",status="200"} 1']
-    """
-
-    content_type = "text/plain; version=0.0.4; charset=utf-8"
-
-    def __init__(self) -> None:
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._within: Counter[tuple[str, float]] = Counter()  # by path and bound
-        self._seconds: Counter[str] = Counter()
-
-    def count(self, path: str, status: int, seconds: float) -> None:
-        """Count a request; ``path`` is one of the server's own, so that requests cannot make it grow."""
-        self._requests[path, status] += 1
-        self._within.update((path, bound) for bound in _BOUNDS if seconds <= bound)
-        self._seconds[path] += seconds  # type: ignore[assignment]
-
-    def text(self) -> str:
-        """Return all metrics."""
-        requests = {
-            f'path="{path}",status="{n}"': count for (path, n), count in sorted(self._requests.items())
-        }
-        errors = sum(count for (_, status), count in self._requests.items() if status >= 500)
-        lines = [
-            *_metric("kernode_requests_total", "counter", "Requests answered.", requests),
-            *_metric("kernode_errors_total", "counter", "Requests with a status from 500.", {"": errors}),
-            *_metric("kernode_request_seconds", "histogram", "Durations of requests.", {}),
-        ]
-        for path in sorted(self._seconds):
-            for bound in _BOUNDS:
-                shown, count = "+Inf" if bound == math.inf else bound, self._within[path, bound]
-                lines.append(f'kernode_request_seconds_bucket{{path="{path}",le="{shown}"}} {count}')
-            lines.append(f'kernode_request_seconds_sum{{path="{path}"}} {self._seconds[path]:.6f}')
-            lines.append(f'kernode_request_seconds_count{{path="{path}"}} {self._within[path, math.inf]}')
-        memory = {"": psutil.Process().memory_info().rss}
-        lines += _metric("process_resident_memory_bytes", "gauge", "Memory of the process.", memory)
-        return "\n".join(lines) + "\n"
-
-
-def _metric(name: str, kind: str, about: str, values: dict[str, int]) -> list[str]:
-    """Lines of one metric, whose values are given by their labels."""
-    lines = [f"{name}{{{labels}}} {n}" if labels else f"{name} {n}" for labels, n in values.items()]
-    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", *lines]
+log = logging.getLogger("kernode.explorer")
+disable_created_metrics()
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)  # seconds
+_REQUESTS = Counter("kernode_requests", "Requests answered.", ("path", "status"))
+_SECONDS = Histogram("kernode_request_seconds", "Durations of requests.", ("path",), buckets=_BOUNDS)
 
 
 class Access:
     """The outermost layer of the application."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        token: str | None,
-        hosts: Collection[str] | None,
-        metrics: Metrics,
-        paths: Collection[str],
-    ) -> None:
-        self.app, self.metrics, self.paths = app, metrics, frozenset(paths)
+    def __init__(self, app: ASGIApp, *, token: str | None, hosts: Collection[str] | None) -> None:
+        self.app = app
         self.token = None if token is None else token.encode()
         # Browsers store cookies by host, not by port: two servers of one machine need different names.
         self.cookie = f"kernode_token_{hashlib.sha256(self.token or b'').hexdigest()[:8]}"
         self.hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse or pass on, then count."""
+        """Refuse or pass on, then log and count."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -115,21 +58,29 @@ class Access:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers.update(_HEADERS)
-                headers.setdefault("cache-control", "no-store")
+                headers.setdefault("cache-control", "no-cache" if "etag" in headers else "no-store")
             await send(message)
 
         path = scope["path"].removeprefix(scope.get("root_path", "").rstrip("/"))  # of a proxy
         try:
             await (self._refusal(Request(scope), path) or self.app)(scope, _limited(receive), protected)
+        except ClientDisconnect:
+            status = status or 499
         except Exception:
-            _log.exception("%s %s failed", scope["method"], path)  # without the query, which names nodes
+            log.exception("%s %s failed", scope["method"], quote(path))
             if status:
                 raise  # half an answer: the server ends the connection
             failure = _refused(500, "the server failed at this. Its log has the reason.")
             await failure(scope, receive, protected)
         finally:
-            known = path if path in self.paths else "other"
-            self.metrics.count(known, status or 500, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            # Without the query, which has names of nodes or the token.
+            who, line = (scope.get("client") or ("-",))[0], f"{scope['method']} {quote(path)} {status or 500}"
+            log.info("%s %s %.1f ms", who, line, 1e3 * seconds)
+            # The path of the route, so that requests cannot make the metrics grow.
+            known = getattr(scope.get("route"), "path", "other")
+            _REQUESTS.labels(known, status or 500).inc()
+            _SECONDS.labels(known).observe(seconds)
 
     def _refusal(self, request: Request, path: str) -> Response | None:
         """The answer to a request that may not pass; None: it may."""
@@ -145,7 +96,7 @@ class Access:
         kind, _, value = headers.get("authorization", "").partition(" ")  # which programs send
         if self._is_token(value.strip() if kind.lower() == "bearer" else request.cookies.get(self.cookie)):
             return None
-        sentence = "a token is needed. Open the address that `kernode serve` printed, or send it: Bearer."
+        sentence = "a token is needed. Open /?token=… once, or send the header Authorization: Bearer …."
         return _refused(401, sentence, {"www-authenticate": "Bearer"})
 
     def _is_token(self, given: str | None) -> bool:

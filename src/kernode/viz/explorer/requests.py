@@ -1,56 +1,90 @@
-"""What may be sent to the explorer: parameters, bodies and their limits."""
+"""Requests to the explorer and their limits."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-MOST_SIMILAR, MOST_PARTS, MOST_FOUND, MOST_EDGES, MOST_FEATURES = 1000, 200, 50, 100, 1000
-_LONGEST = 1000  # characters of a name
-
-Name = Annotated[str, Query(max_length=_LONGEST, description="A node by its name, or its number.")]
-Given = Annotated[str, Field(max_length=_LONGEST)]
-Class = Annotated[str | None, Query(max_length=_LONGEST)]
-Part = Annotated[str, Query(max_length=_LONGEST)]
-Limit = Annotated[int, Query(ge=1, le=MOST_FOUND)]
-Top = Annotated[int, Query(ge=1, le=MOST_PARTS, description="So many of the largest parts.")]
-Similar = Annotated[int, Query(ge=1, le=MOST_SIMILAR, description="So many.")]
+Text = Annotated[str, Field(max_length=1000)]
+Name = Annotated[Text, Field(description="A node by its name, or its number.")]
+Top = Annotated[int, Field(ge=1, le=200, description="Number of the largest contributions.")]
+Count = Annotated[int, Field(ge=1, le=1000, description="Number of similar nodes.")]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e30, le=1e30)]
-Features = Annotated[dict[Given, Number], Field(max_length=MOST_FEATURES)]
-Edges = Annotated[list[Given], Field(max_length=MOST_EDGES)]
+Features = Annotated[dict[Text, Number], Field(max_length=1000)]
+Edges = Annotated[list[Text], Field(max_length=100)]
 Vector = Annotated[list[Number], Field(max_length=10_000)]
 Value = Annotated[str, Field(max_length=100_000)] | bool | Number | Vector | None
-Columns = Annotated[dict[Given, Value], Field(max_length=MOST_FEATURES)]
+Columns = Annotated[dict[Text, Value], Field(max_length=1000)]
 
 
-class WhatIf(BaseModel):
-    """Changes of a node."""
+class NoParameters(BaseModel):
+    """A request without parameters; unknown ones are an error in every request."""
 
     model_config = ConfigDict(extra="forbid")
-    name: Annotated[Given, Field(description="A node by its name, or its number.")]
-    add: Annotated[Edges, Field(description="Nodes that it would have an edge with, of weight 1.")] = []
-    remove: Annotated[Edges, Field(description="Neighbours that it would have no edge with.")] = []
+
+
+class Search(NoParameters):
+    """A part of a name."""
+
+    search: Text = ""
+    limit: Annotated[int, Field(ge=1, le=50)] = 10
+
+
+class OfNode(NoParameters):
+    """A node."""
+
+    name: Name
+
+
+class OfSimilar(OfNode):
+    """A node, and the nodes to compare it with."""
+
+    k: Count = 10
+    of_class: Text | None = None
+    unlisted: Annotated[bool, Field(description="Include nodes that only edges mention.")] = False
+
+
+class OfExplanation(OfNode):
+    """A node, and the two classes to explain."""
+
+    top: Top = 10
+    of_class: Text | None = None
+    against: Text | None = None
+
+
+class OfKernel(OfNode):
+    """Two nodes."""
+
+    other: Name
+
+
+class OfPair(OfKernel):
+    """Two nodes to explain."""
+
+    top: Top = 10
+
+
+class WhatIf(OfNode):
+    """Changes of a node."""
+
+    add: Annotated[Edges, Field(description="Nodes to connect it with, by edges of weight 1.")] = []
+    remove: Annotated[Edges, Field(description="Neighbours to disconnect it from.")] = []
     features: Annotated[
         Features,
         Field(
-            description="Features that it would have, by name, as numbers that the model sees: of a graph "
-            "from tables they are standardised, which `unit` of /api/node and /api/features says of each."
+            description="New values of features by name, as the model sees them: standardised for a graph "
+            "from tables, see `unit` in /api/node and /api/features."
         ),
     ] = {}
-    columns: Annotated[
-        Columns,
-        Field(description="Of a graph from tables: values that it would have, as the table has them."),
-    ] = {}
+    columns: Annotated[Columns, Field(description="New values of columns, for a graph from tables.")] = {}
 
 
-class NewNode(BaseModel):
+class NewNode(NoParameters):
     """A node that is not in the graph."""
 
-    model_config = ConfigDict(extra="forbid")
-    name: Annotated[str, Field(min_length=1, max_length=_LONGEST)] = "new node"
-    columns: Annotated[Columns, Field(description="Of a graph from tables: its row.")] = {}
-    features: Annotated[Features, Field(description="Of any other: features by name; the others are 0.")] = {}
-    edges: Annotated[Edges, Field(description="Nodes that it has an edge with, of weight 1.")] = []
-    k: Annotated[int, Field(ge=1, le=MOST_SIMILAR, description="So many similar nodes.")] = 10
+    name: Annotated[Text, Field(min_length=1)] = "new node"
+    columns: Annotated[Columns, Field(description="Its row, for a graph from tables.")] = {}
+    features: Annotated[Features, Field(description="For any other graph; missing features are 0.")] = {}
+    edges: Annotated[Edges, Field(description="Its neighbours, by edges of weight 1.")] = []
+    k: Count = 10

@@ -112,10 +112,15 @@ class ExplorerState(EvaluationData):
             **self.graph.listed_marks(at)[0],
         }
 
+    def prepared(self) -> ExplorerState:
+        """Compute all that every answer needs; refuse a model without a kernel."""
+        _ = self.picture, self.description
+        return self
+
+    @cached_property
     def description(self) -> dict[str, Any]:
-        """Return what the page shows first."""
+        """What the page shows first."""
         graph, model = self.graph, self.model
-        self.on.kernel  # noqa: B018 (a model without one is refused)
         method: Any = model.method
         known = np.bincount(self.known[self.known >= 0], minlength=len(self.class_names))
         predicted = np.bincount(self.predicted, minlength=len(self.class_names))
@@ -146,6 +151,7 @@ class ExplorerState(EvaluationData):
             "columns": columns,
         }
 
+    @cached_property
     def picture(self) -> bytes:
         """Every node's coordinates and classes in binary; numbers are little-endian.
 

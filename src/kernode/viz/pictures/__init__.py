@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MODULES = {  # in the order of the report
     "embedding": "embedding", "confusion": "confusion", "reliability": "confidence", "coverage": "confidence",
-    "gram": "gram", "hop-weights": "hop_weights", "losses": "curves", "validation": "curves",
+    "gram": "gram", "hop-weights": "curves", "losses": "curves", "validation": "curves",
 }  # fmt: skip
 NAMES = tuple(_MODULES)
 Chart = dict[str, Any]  # data, layout and height for plotly, and optionally of, scale, ratio and square
@@ -64,7 +64,7 @@ class Picture:
 
         - ``X``, ``y``: nodes and their classes. Without X: the model's test nodes, which ``kernode fit``
           stores. Without y: the graph's classes.
-        - ``plane``: layout of the nodes, "tsne" (the default), "umap" or "pca".
+        - ``plane``: layout of the nodes, "tsne" (the default) or "pca".
         - ``graph``: another graph than the one that the model was trained on.
         """
         from kernode.estimators.queries import NodeQueries

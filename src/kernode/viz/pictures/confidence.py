@@ -9,11 +9,9 @@ import numpy as np
 
 from kernode.metrics.accuracy import wilson
 from kernode.tasks.classes.evaluation import calibration_report
-from kernode.viz.canvas import COLOURS, GREY, INK, QUIET, Axes, line_layout, plain_axes, rounded
+from kernode.viz.canvas import COLOURS, GREY, QUIET, Axes, line_layout, plain_axes, rounded
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
-
-_THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)  # marked on the curve
 
 
 def reliability_data(evaluation: EvaluationData) -> dict[str, Any]:
@@ -98,19 +96,7 @@ def _draw_coverage(axes: Axes, data: Coverage) -> None:
     shown = data.accuracy[many] if many.any() else data.accuracy
     least = max(0.0, float(np.floor(shown.min() - 3)))
     axes.set(xlim=(0, 101), ylim=(least, 100.8), xlabel="answered nodes, %", ylabel="of them right, %")
-    for number, threshold in enumerate(_THRESHOLDS):
-        at = np.flatnonzero(data.threshold >= threshold)
-        if len(at):
-            x, y = data.answered[at[-1]], data.accuracy[at[-1]]
-            axes.plot(x, y, "o", color=COLOURS[1], markersize=3.5, zorder=3)
-            # Above and below in turn: marks may be close to each other.
-            below = number % 2 == 1 and x > 20
-            side: dict[str, Any] = {"ha": "right", "va": "top"} if below else {"ha": "left", "va": "bottom"}
-            by = (-2, -2) if below else (2, 2)
-            text = f"≥ {100 * threshold:g} %"
-            axes.annotate(text, (x, y), by, textcoords="offset points", fontsize=6.5, color=INK, **side)
-    words = f"{data.of};\nmarks: least probability of an answer"
-    axes.text(0.03, 0.04, words, transform=axes.transAxes, fontsize=7, color=QUIET, va="bottom")
+    axes.text(0.03, 0.04, data.of, transform=axes.transAxes, fontsize=7, color=QUIET, va="bottom")
     plain_axes(axes)
 
 

@@ -63,7 +63,7 @@ def _draw(axes: Axes, data: Confusion) -> None:
                 shade = "white" if dark else INK if count else "#b5b5b5"
                 axes.text(column, row, f"{count:,}", ha="center", va="center", fontsize=6, color=shade)
     axes.set_ylabel("true class", fontsize=8)
-    axes.set_xlabel(f"answered class\n{data.accuracy:.1f} % right;\n{data.of}", fontsize=8)
+    axes.set_xlabel(f"predicted class\n{data.accuracy:.1f} % right;\n{data.of}", fontsize=8)
     axes.xaxis.label.set_color(QUIET)
     axes.yaxis.label.set_color(QUIET)
 
@@ -75,7 +75,7 @@ def _chart(data: Confusion) -> Chart:
     trace |= {"text": [[f"{count:,}" for count in row] for row in data.counts.tolist()], "xgap": 1, "ygap": 1}
     if len(names) <= 15:
         trace["texttemplate"] = "%{text}"
-    x = {"title": {"text": "answered class"}, "tickangle": -45, "constrain": "domain"}
+    x = {"title": {"text": "predicted class"}, "tickangle": -45, "constrain": "domain"}
     y = {"title": {"text": "true class", "standoff": 14}, "autorange": "reversed"}
     layout = {
         "xaxis": class_ticks(places, names, **x),
@@ -89,8 +89,8 @@ def _chart(data: Confusion) -> Chart:
 CONFUSION = Picture(
     "confusion",
     "Confusion matrix",
-    "Rows are true classes, columns are answers; the shade is the share of the true class, the number counts "
-    "nodes.",
+    "Rows are true classes, columns are predictions; the shade is the share of the true class, the number "
+    "counts nodes.",
     section="classes",
     height=3.5,
     data=confusion_data,

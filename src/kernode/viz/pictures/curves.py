@@ -1,8 +1,9 @@
-"""Losses and validation scores over epochs: the mean of the runs, and their spread."""
+"""Losses, validation scores and hop weights ω_h over epochs: the mean of the runs, and their spread."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,6 @@ from kernode.viz.canvas import QUIET, Axes, colour, line_layout, plain_axes, rou
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
 
-EPOCH, SETTING = "epoch", "setting tried"
 _LOSSES = {
     "loss": "training loss",
     "softmax_loss": "its softmax part",
@@ -21,141 +21,105 @@ _LOSSES = {
     "validation_loss": "validation loss",
 }
 _SCORES = {"validation_accuracy": "validation accuracy", "validation_map": "validation mAP"}
-_STYLES = dict(zip(_LOSSES.values(), ("-", (0, (5, 2)), (0, (1, 1.2)), "-."), strict=True))
-_DASHES = ("solid", "dash", "dot", "dashdot")
+_STYLES = (("-", "solid"), ("--", "dash"), (":", "dot"), ("-.", "dashdot"))  # of matplotlib and plotly
 
 
-def history(evaluation: EvaluationData, wanted: Mapping[str, str], what: str) -> dict[str, Any]:
-    """Return curves of the model's history by their titles: mean and standard deviation of the runs (E each).
+@dataclass(frozen=True)
+class Curves:
+    """Values of every run over epochs (E × r), by title, and the median of the kept epochs."""
 
-    ``step``: what E counts. KLED and label propagation try settings, which have no order, instead of epochs.
-    """
+    values: dict[str, np.ndarray]
+    kept: float
+    axis: str
+
+    def lines(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """Title, mean and standard deviation over the runs (E each)."""
+        return [
+            (title, runs.mean(axis=1), runs.std(axis=1, ddof=1) if runs.shape[1] > 1 else 0 * runs[:, 0])
+            for title, runs in self.values.items()
+        ]
+
+
+def _history(evaluation: EvaluationData, wanted: Mapping[str, str], axis: str) -> Curves:
     model = evaluation.model
     found = {title: model.history[name] for name, title in wanted.items() if len(model.history.get(name, ()))}
-    if not found:
-        sentence = f"{model.method.title} has none, or it was trained for no epoch"
-        raise InputError(f"the model has no history of {what}: {sentence}.", "unsupported")
-    return {
-        "curves": {title: mean_and_std(values, 6) for title, values in found.items()},
-        "kept_epochs": model.kept_epochs.tolist(),
-        "step": EPOCH if model.method.has_kernel or "loss" in model.history else SETTING,
-    }
+    if not found or not (model.method.has_kernel or "loss" in model.history):
+        sentence = f"{model.method.title} has none, or was not trained by epochs"
+        raise InputError(f"there is no history of {', '.join(wanted.values())}: {sentence}.", "unsupported")
+    parts = [title for title in found if title.startswith("its ")]
+    if len(parts) == 1:
+        del found[parts[0]]  # a single part is the loss itself
+    values = {title: np.asarray(runs, dtype=np.float64) for title, runs in found.items()}
+    return Curves(values, float(np.median(model.kept_epochs)), axis)
 
 
-def _losses(evaluation: EvaluationData) -> dict[str, Any]:
-    data = history(evaluation, _LOSSES, "losses")
-    parts = [title for title in data["curves"] if title.startswith("its ")]
-    if len(parts) == 1 and "training loss" in data["curves"]:
-        del data["curves"][parts[0]]  # a single part is the loss itself
-    return data
+def _hop_weights(evaluation: EvaluationData) -> Curves:
+    """Return ω_h over epochs, for the hops that have a term."""
+    model = evaluation.model
+    weights, final = model.history.get("hop_weights"), model.hop_weights()
+    if weights is None or final is None:
+        raise InputError(
+            "only a map that learns its hop weights, trained for at least one epoch, has a history of them. "
+            f"Got {type(getattr(model.method, 'map', model.method)).__name__}.",
+            "unsupported",
+        )
+    hops = np.flatnonzero(~np.isnan(final[0])).tolist()
+    values = {f"ω{hop}": weights[:, :, hop].astype(np.float64) for hop in hops}
+    return Curves(values, float(np.median(model.kept_epochs)), "weight of each hop")
 
 
-def mean_and_std(values: np.ndarray, digits: int) -> dict[str, list[Any]]:
-    """Return mean and standard deviation over the runs of values (E × r, or E × r × …)."""
-    values = values.astype(np.float64)
-    spread = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros_like(values[:, 0])
-    return {"mean": values.mean(axis=1).round(digits).tolist(), "std": spread.round(digits).tolist()}
-
-
-def _draw_losses(axes: Axes, data: dict[str, Any]) -> None:
-    _draw(axes, data, _STYLES, "loss", 0.42)  # below the legend, and above where losses end
-    look: dict[str, Any] = {"handlelength": 2.6, "facecolor": "white", "framealpha": 1, "edgecolor": "none"}
-    axes.legend(loc="upper right", fontsize=7, **look)
-
-
-def _draw_scores(axes: Axes, data: dict[str, Any]) -> None:
-    titles = list(data["curves"])
-    axis = f"{titles[0]}, %" if len(titles) == 1 else "%"
-    _draw(axes, data, dict(zip(titles, ("-", "--"), strict=False)), axis, 0.03)
-    if len(titles) > 1:
-        axes.legend(loc="lower right", frameon=False, fontsize=7)
-
-
-def _draw(axes: Axes, data: dict[str, Any], styles: Mapping[str, Any], axis: str, height: float) -> None:
-    """Draw the curves within their spread, and a line at the kept epoch with its label at ``height``."""
-    for number, (title, values) in enumerate(data["curves"].items()):
-        mean, std = np.array(values["mean"]), np.array(values["std"])
+def _draw(axes: Axes, data: Curves) -> None:
+    for number, (title, mean, std) in enumerate(data.lines()):
         epochs, shade = np.arange(1, len(mean) + 1), colour(number)
-        if data["step"] == SETTING:  # no order that a line could follow
-            axes.errorbar(epochs, mean, std, color=shade, fmt="o", markersize=3, elinewidth=0.9, label=title)
-            continue
+        style = _STYLES[number % len(_STYLES)][0]
         axes.fill_between(epochs, mean - std, mean + std, color=shade, alpha=0.18, linewidth=0)
-        axes.plot(epochs, mean, color=shade, linewidth=1.4, linestyle=styles[title], label=title)
-    longest = max(len(curve["mean"]) for curve in data["curves"].values())
-    mark_kept(axes, data, longest, "kept {step}, median {kept:g}", height, 7)
-    axes.set(xlabel=data["step"], ylabel=axis, xlim=(0, longest + 1))
-    axes.set_ylim(bottom=max(0.0, axes.get_ylim()[0]))  # the band of a spread may reach below
+        axes.plot(epochs, mean, color=shade, linewidth=1.4, linestyle=style, label=title)
+    axes.axvline(data.kept, color=QUIET, linewidth=0.9, linestyle=":")
+    axes.set(xlabel=f"epoch (vertical line: kept, median {data.kept:g})", ylabel=data.axis)
+    axes.legend(fontsize=7, handlelength=2.6, framealpha=0.8, edgecolor="none")
     plain_axes(axes, "y")
 
 
-def mark_kept(axes: Axes, data: dict[str, Any], longest: int, text: str, height: float, size: float) -> None:
-    """Draw a line at the kept epoch with a text at its left if it is in the right half, else at its right."""
-    kept = float(np.median(data["kept_epochs"]))
-    right = kept > longest / 2
-    axes.axvline(kept, color=QUIET, linewidth=0.9, linestyle=":")
-    axes.annotate(
-        text.format(kept=kept, step=data.get("step", EPOCH).partition(" ")[0]),
-        (kept, height),
-        (-4 if right else 4, 0),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha="right" if right else "left",
-        color=QUIET,
-        fontsize=size,
-    )
-
-
-def curves_chart(data: dict[str, Any], axis: str) -> Chart:
-    """Return the curves within their spread, with a line at the kept epoch; settings tried are points."""
+def _chart(data: Curves) -> Chart:
     traces: list[dict[str, Any]] = []
-    step = data["step"].partition(" ")[0]
-    for number, (name, values) in enumerate(data["curves"].items()):
-        mean, std, shade = np.array(values["mean"]), np.array(values["std"]), colour(number)
-        epochs = list(range(1, len(mean) + 1))
-        line = {"color": shade, "width": 2, "dash": _DASHES[number % len(_DASHES)]}
-        own: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": epochs, "legendgroup": name}
-        named = {"name": name, "hovertemplate": f"{step} %{{x}}<br>{name} %{{y:.3f}}<extra></extra>"}
-        if data["step"] == SETTING:
-            points = {"mode": "markers", "marker": {"color": shade, "size": 7}}
-            spread = {"type": "data", "array": rounded(std, 4), "width": 0}
-            traces.append(own | points | named | {"y": rounded(mean, 4), "error_y": spread})
-            continue
+    for number, (title, mean, std) in enumerate(data.lines()):
+        shade, epochs = colour(number), list(range(1, len(mean) + 1))
+        own: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": epochs, "legendgroup": title}
         if std.any():
             edge = own | {"line": {"width": 0}, "showlegend": False, "hoverinfo": "skip"}
             red, green, blue = bytes.fromhex(shade[1:])
             band = {"fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},0.18)"}
             traces += [edge | {"y": rounded(mean - std, 4)}, edge | band | {"y": rounded(mean + std, 4)}]
-        traces.append(own | named | {"y": rounded(mean, 4), "line": line})
-    middle = float(np.median(data["kept_epochs"]))
-    shape = {"type": "line", "x0": middle, "x1": middle, "yref": "paper", "y0": 0, "y1": 1}
-    note = {"x": middle, "y": 0, "yref": "paper", "text": f"kept {step}: {middle:g}", "showarrow": False}
+        line = {"color": shade, "width": 2, "dash": _STYLES[number % len(_STYLES)][1]}
+        hover = f"epoch %{{x}}<br>{title} %{{y:.3f}}<extra></extra>"
+        traces.append(own | {"name": title, "hovertemplate": hover, "y": rounded(mean, 4), "line": line})
+    shape = {"type": "line", "x0": data.kept, "x1": data.kept, "yref": "paper", "y0": 0, "y1": 1}
     layout = line_layout(
-        data["step"],
-        axis,
+        f"epoch (vertical line: kept, median {data.kept:g})",
+        data.axis,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
         shapes=[shape | {"line": {"dash": "dot", "width": 1.5}}],
-        annotations=[note | {"xanchor": "right", "yanchor": "bottom"}],
     )
     return {"data": traces, "layout": layout, "height": 320}
 
 
-LOSSES = Picture(
+_curves = partial(Picture, section="training", height=2.5, draw=_draw, chart=_chart)
+HOP_WEIGHTS = _curves(
+    "hop-weights",
+    "Hop weights",
+    "How much the node itself (ω0) and nodes 1, 2, … hops away count, from their start at 1; with "
+    "powers='plain', walks of 1, 2, … steps.",
+    data=_hop_weights,
+)
+LOSSES = _curves(
     "losses",
     "Losses",
     "What was minimised, and the same on validation nodes.",
-    section="training",
-    height=2.5,
-    data=_losses,
-    draw=_draw_losses,
-    chart=partial(curves_chart, axis="loss"),
+    data=partial(_history, wanted=_LOSSES, axis="loss"),
 )
-VALIDATION = Picture(
+VALIDATION = _curves(
     "validation",
     "Validation",
-    "The scores by which the epoch, or the setting, was chosen.",
-    section="training",
-    height=2.4,
-    data=partial(history, wanted=_SCORES, what="scores on validation nodes"),
-    draw=_draw_scores,
-    chart=partial(curves_chart, axis="%"),
+    "The scores by which the epoch was chosen.",
+    data=partial(_history, wanted=_SCORES, axis="%"),
 )

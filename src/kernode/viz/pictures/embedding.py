@@ -1,4 +1,4 @@
-"""All nodes in a plane in which similar nodes are near each other, coloured by class, marked by part."""
+"""All nodes in a plane in which similar nodes are near each other, coloured by class."""
 
 from __future__ import annotations
 
@@ -7,33 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from kernode.viz.canvas import (
-    INK,
-    QUIET,
-    Axes,
-    class_groups,
-    class_label,
-    html_label,
-    readable,
-    rounded,
-)
-from kernode.viz.evaluation import OTHER, PARTS, TEST, TRAIN, VALIDATION, EvaluationData
+from kernode.viz.canvas import INK, QUIET, Axes, class_groups, class_label, html_label, readable, rounded
+from kernode.viz.evaluation import PARTS, TEST, EvaluationData
 from kernode.viz.pictures import Chart, Picture
 
-_PLANES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PCA"}
-# By matplotlib and in its legend, and by plotly. Training nodes are small and pale, test nodes stand out.
-_MARKS: dict[int, dict[str, Any]] = {
-    TRAIN: {"marker": "o", "s": 4, "alpha": 0.6, "linewidths": 0},
-    OTHER: {"marker": "o", "s": 4, "alpha": 0.6, "linewidths": 0},
-    VALIDATION: {"marker": "^", "s": 10, "alpha": 0.9, "linewidths": 0},
-    TEST: {"marker": "o", "s": 8, "alpha": 0.95, "linewidths": 0.3, "edgecolors": INK},
-}
-_IN_LEGEND = {TRAIN: 2.5, VALIDATION: 5, TEST: 5, OTHER: 3.5}
+_PLANES = {"tsne": "t-SNE", "pca": "PCA"}
 _LEGEND = {"frameon": False, "fontsize": 7, "handletextpad": 0.2, "columnspacing": 0.9, "labelspacing": 0.3}
-_SYMBOLS = {TRAIN: "circle", VALIDATION: "triangle-up", TEST: "circle", OTHER: "diamond"}
-_SIZES = {TRAIN: 4, VALIDATION: 7, TEST: 7, OTHER: 5}
 _BY_WEBGL = 3000  # nodes from which WebGL draws
-_MANY = 8000  # nodes from which marks of the chart are smaller
 
 
 @dataclass(frozen=True)
@@ -43,6 +23,7 @@ class Embedding:
     evaluation: EvaluationData
     nodes: np.ndarray
     points: np.ndarray  # m × 2
+    chances: np.ndarray  # m × c
     classes: np.ndarray  # known, or else predicted
     is_known: np.ndarray
     part: np.ndarray
@@ -52,42 +33,30 @@ def embedding_data(evaluation: EvaluationData, most: int | None = None) -> Embed
     """Return every node, or evenly spaced ones if there are more than ``most``."""
     n, points = evaluation.graph.n_nodes, evaluation.points
     nodes = np.arange(n) if most is None or n <= most else np.linspace(0, n - 1, most).round().astype(int)
-    is_known = evaluation.known[nodes] >= 0
-    predicted = evaluation.shown.calibrated(nodes).argmax(axis=1)
-    classes = np.where(is_known, evaluation.known[nodes], predicted)
+    known, chances = evaluation.known[nodes], evaluation.shown.calibrated(nodes)
+    classes = np.where(known >= 0, known, chances.argmax(axis=1))
     part = evaluation.parts.of_nodes(n)[nodes]
-    return Embedding(evaluation, nodes, points[nodes], classes, is_known, part)
+    return Embedding(evaluation, nodes, points[nodes], chances, classes, known >= 0, part)
 
 
 def _draw(axes: Axes, data: Embedding) -> None:
     from matplotlib.lines import Line2D
 
-    def add(colour: str, label: str, shape: str = "o", size: float = 5, **look: Any) -> None:
-        look |= {"marker": shape, "color": colour, "label": label, "markersize": size}
-        handles.append(Line2D([], [], linestyle="", **look))
-
-    handles: list[Line2D] = []
-    colours = np.empty(len(data.nodes), dtype=object)
-    for name, colour, here in class_groups(data.classes, data.evaluation.class_names):
-        colours[here] = colour
-        add(colour, class_label(name))
-    columns = 2 if max(len(str(handle.get_label())) for handle in handles) > 12 else 3
+    groups = class_groups(data.classes, data.evaluation.class_names)
+    look: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 5}
+    handles = [Line2D([], [], color=colour, label=class_label(name), **look) for name, colour, _ in groups]
     scale = float(np.clip(3000 / max(len(data.nodes), 1), 0.15, 1))  # smaller marks for a large graph
-    for part, look in _MARKS.items():
-        here = data.part == part
-        look = look | {"s": look["s"] * scale, "rasterized": True}  # thousands would make the SVG large
-        x, y = data.points[here].T
-        axes.scatter(x, y, c=colours[here], **look)
-    for part in (TRAIN, VALIDATION, TEST, OTHER):
-        here = data.part == part
-        if here.any():
-            edge = (
-                {"markeredgewidth": 0.6, "markeredgecolor": INK} if part == TEST else {"markeredgewidth": 0}
-            )
-            name = f"{PARTS[part]} node"
-            if part == OTHER:
-                name = "other nodes" if data.is_known[here].any() else "class not known: as predicted"
-            add(QUIET, name, _MARKS[part]["marker"], _IN_LEGEND[part], **edge)
+    for is_test in (False, True):
+        for _, colour, here in groups:
+            x, y = data.points[here & ((data.part == TEST) == is_test)].T
+            edge: dict[str, Any] = {"edgecolors": INK, "linewidths": 0.3} if is_test else {"linewidths": 0}
+            size = (8 if is_test else 4) * scale
+            # As pixels: thousands of marks would make the SVG large.
+            axes.scatter(x, y, c=colour, s=size, alpha=0.95 if is_test else 0.6, rasterized=True, **edge)
+    if (data.part == TEST).any():
+        edge = {"markeredgewidth": 0.6, "markeredgecolor": INK}
+        handles.append(Line2D([], [], color=QUIET, label="test node", **look, **edge))
+    columns = 2 if max(len(str(handle.get_label())) for handle in handles) > 12 else 3
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=columns, **_LEGEND)
     x, y = np.maximum(np.abs(data.points).max(axis=0), 0.5) + 0.05  # a plane may be flat
     axes.set(xlim=(-x, x), ylim=(-y, y), aspect="equal", xticks=[], yticks=[])
@@ -97,16 +66,15 @@ def _draw(axes: Axes, data: Embedding) -> None:
 
 def _chart(data: Embedding) -> Chart:
     texts = np.array(_hover(data), dtype=object)
-    shrink = 0.7 if len(data.nodes) > _MANY else 1
     kind = "scattergl" if len(data.nodes) > _BY_WEBGL else "scatter"
     traces: list[dict[str, Any]] = []
     for name, colour, here in class_groups(data.classes, data.evaluation.class_names):
-        parts = data.part[here].tolist()
-        name = readable(name)
-        own = {"mode": "markers", "legendgroup": html_label(name), "name": html_label(name, 28)}
-        # The legend would take the shape of the first node: it has its own trace.
-        mark: dict[str, Any] = {"color": colour, "size": 9}
+        name = html_label(readable(name), 28)
+        own = {"mode": "markers", "legendgroup": name, "name": name}
+        # The legend would take the size of the first node: it has its own trace.
+        mark = {"color": colour, "size": 9}
         traces.append(own | {"type": "scatter", "x": [None], "y": [None], "marker": mark})
+        is_test = data.part[here] == TEST
         trace: dict[str, Any] = {
             "type": kind,
             "showlegend": False,
@@ -116,10 +84,9 @@ def _chart(data: Embedding) -> Chart:
             "hovertemplate": "%{text}<extra></extra>",
             "marker": {
                 "color": colour,
-                "symbol": [_SYMBOLS[part] for part in parts],
-                "size": [round(shrink * _SIZES[part], 1) for part in parts],
+                "size": np.where(is_test, 7, 4).tolist(),
                 "opacity": 0.85,
-                "line": {"width": [0.7 if part == TEST else 0 for part in parts]},
+                "line": {"width": np.where(is_test, 0.7, 0).tolist()},
             },
         }
         traces.append(own | trace)
@@ -132,28 +99,25 @@ def _chart(data: Embedding) -> Chart:
         "hovermode": "closest",
         "dragmode": "zoom",
     }
-    look = {"height": 560, "ratio": 1.35}
-    return {"data": traces, "layout": layout, **look, "of": data.evaluation.shown_runs}
+    return {"data": traces, "layout": layout, "height": 560, "ratio": 1.35, "of": data.evaluation.shown_runs}
 
 
 def _hover(data: Embedding) -> list[str]:
-    evaluation, lines = data.evaluation, []
-    names = [html_label(name) for name in evaluation.class_names]
-    chances = evaluation.shown.calibrated(data.nodes)
-    for i, node in enumerate(evaluation.names(data.nodes)):
+    names, lines = [html_label(name) for name in data.evaluation.class_names], []
+    for i, node in enumerate(data.evaluation.names(data.nodes)):
+        chances = data.chances[i]
         known = f"known: {names[data.classes[i]]}<br>" if data.is_known[i] else ""
-        answer = f"answered: {names[chances[i].argmax()]} ({100 * chances[i].max():.0f} %)"
-        lines.append(f"<b>{html_label(node)}</b><br>{known}{answer}<br>{PARTS[data.part[i]]}")
+        predicted = f"predicted: {names[chances.argmax()]} ({100 * chances.max():.0f} %)"
+        lines.append(f"<b>{html_label(node)}</b><br>{known}{predicted}<br>{PARTS[data.part[i]]}")
     return lines
 
 
 EMBEDDING = Picture(
     "embedding",
     "The plane of all nodes",
-    "Similar nodes are near each other: nearness counts, directions and distances do not. Small dots are "
-    "training nodes, triangles validation nodes, outlined circles test nodes; diamonds are in no part. Point "
-    "at a node for its name. A click on a class hides it, a double click shows it alone; draw a box to zoom "
-    "in, double click to zoom out.",
+    "Similar nodes are near each other: nearness counts, directions and distances do not. Outlined circles "
+    "are test nodes. Point at a node for its name. A click on a class hides it, a double click shows it "
+    "alone; draw a box to zoom in, double click to zoom out.",
     section="nodes",
     height=4.6,
     data=embedding_data,

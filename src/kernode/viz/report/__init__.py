@@ -37,17 +37,8 @@ class Contents:
     notes: tuple[str, ...] = ()  # what was done to its tables
 
     @cached_property
-    def charts(self) -> dict[str, Chart]:
-        """Pictures that apply, by name."""
-        return {name: one for name, one in self._tried.items() if not isinstance(one, str)}
-
-    @cached_property
-    def left_out(self) -> dict[str, str]:
-        """Pictures that do not apply, and why."""
-        return {name: why for name, why in self._tried.items() if isinstance(why, str)}
-
-    @cached_property
-    def _tried(self) -> dict[str, Chart | str]:
+    def drawn(self) -> dict[str, Chart | str]:
+        """Every picture as a chart, or the reason why it does not apply."""
         found: dict[str, Chart | str] = {}
         for done, one in enumerate(self.pictures):
             tell("pictures", done, len(self.pictures))
@@ -56,6 +47,16 @@ class Contents:
             except InputError as error:
                 found[one.name] = str(error)
         return found
+
+    @property
+    def charts(self) -> dict[str, Chart]:
+        """Pictures that apply, by name."""
+        return {name: one for name, one in self.drawn.items() if not isinstance(one, str)}
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Pictures that do not apply, and why."""
+        return {name: why for name, why in self.drawn.items() if isinstance(why, str)}
 
     @property
     def pictures(self) -> list[Picture]:
@@ -138,11 +139,17 @@ class Contents:
         figures = self.figures
         if figures is None or not figures["baselines"]:
             return []
-        rows = [{"name": f"this model ({self.evaluation.model.variant})", **_accuracy(figures)}]
-        for name, one in figures["baselines"].items():
-            difference = one["accuracy_mean"] - figures["accuracy_mean"]
-            rows.append({"name": BASELINES[name], **_accuracy(one), "difference": difference})
-        return rows
+        named = {f"this model ({self.evaluation.model.variant})": figures}
+        named |= {BASELINES[name]: one for name, one in figures["baselines"].items()}
+        return [
+            {
+                "name": name,
+                "text": percent(one, "accuracy", len(one["runs"])),
+                "share": one["accuracy_mean"],
+                "difference": None if one is figures else one["accuracy_mean"] - figures["accuracy_mean"],
+            }
+            for name, one in named.items()
+        ]
 
     @property
     def classes(self) -> list[dict[str, Any]]:
@@ -157,11 +164,6 @@ class Contents:
             mostly = names[max(range(len(others)), key=others.__getitem__)] if any(others) else "–"
             found.append(one | {"class": names[i], "mostly": mostly})
         return sorted(found, key=lambda one: -one["support"])
-
-    @property
-    def hops(self) -> str:
-        """Hop weights in words."""
-        return describe_hop_weights(self.evaluation.model)
 
     @property
     def calibration(self) -> dict[str, Any]:
@@ -211,7 +213,7 @@ class Contents:
             "hop_weights": None
             if weights is None
             else [None if w != w else round(w, 4) for w in weights.mean(axis=0).tolist()],
-            "hop_weights_in_words": self.hops or None,
+            "hop_weights_in_words": describe_hop_weights(model) or None,
             **self.unsure,
             "pictures": list(self.charts),
             "left_out": self.left_out,
@@ -219,11 +221,6 @@ class Contents:
             "versions": versions(),
             "input": self.input_notes,
         }
-
-
-def _accuracy(figures: dict[str, Any]) -> dict[str, Any]:
-    """Accuracy in words and as a share, of runs."""
-    return {"said": percent(figures, "accuracy", len(figures["runs"])), "share": figures["accuracy_mean"]}
 
 
 def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...]) -> dict[str, Any]:
@@ -292,6 +289,7 @@ def render(contents: Contents, title: str) -> str:
     return template.render(
         title=title,
         contents=contents,
+        hops=describe_hop_weights(contents.evaluation.model),
         style=(here / "style.css").read_text(encoding="utf-8"),
         program=(here / "charts.js").read_text(encoding="utf-8"),
         plotly=script,

@@ -12,8 +12,15 @@ from experiments.rivals.jk import torch_geometric_nn
 from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.tasks.classes.correct_and_smooth import CorrectAndSmooth, correct, smooth
-from kernode.tasks.classes.label_propagation import LabelPropagation, edge_step, known_labels, spread
+from kernode.tasks.classes.propagation import (
+    CorrectAndSmooth,
+    LabelPropagation,
+    correct,
+    edge_step,
+    known_labels,
+    smooth,
+    spread,
+)
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import METHODS
