@@ -99,7 +99,6 @@ def write_others(folder):
     graph, _ = cases.graph_and_split()
     # At the fourth of six epochs, and not at the end: there is something left to do.
     fit_from(kn.Checkpoint(folder / "checkpoint", every=4, seconds=1e-9))
-    kn.load_model(folder / "diffusion.safetensors").save_index(folder / "diffusion.index")
     write_store(graph, folder / "store")
     write_npz(graph, folder / "graph.npz")
     write_settings(folder / "settings.toml", "fit", "k3", {"margin": 0.2, "hidden": [8]}, ["Of a search."])
@@ -136,9 +135,8 @@ def resumed(folder):
 
 
 def index_answers(folder):
-    """Positions of the five nodes most alike to some, by the stored index."""
+    """Positions of the five nodes most similar to some, by an index."""
     model = kn.load_model(folder / "diffusion.safetensors")
-    model.load_index(folder / "diffusion.index")
     found = model.similar(kn.positions(ASKED), k=5, exact=False)
     return np.array([[int(node) for node, _ in one] for one in found])
 

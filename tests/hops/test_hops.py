@@ -22,11 +22,9 @@ from kernode.hops import (
     hop_shells,
     normalized_adjacency,
 )
-from kernode.hops import corrections as hop_cache
 from kernode.hops import corrections as masked_product
 from kernode.hops import cost as hop_counting
 from kernode.hops.cost import HopCost
-from kernode.hops.matrices import neighbour_step
 from kernode.io import load_graph
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.io.synthetic import Synthetic
@@ -274,40 +272,6 @@ def test_what_cannot_fit_is_refused_with_the_figure_and_a_way_out(monkeypatch):
     monkeypatch.setattr("kernode.hops.cost.free_bytes", lambda: 5_000_000_000)
     with refused("too-large", need=12 * 4 * 1.45e8, free=5_000_000_000):
         cost.require_memory("factored")
-
-
-def test_local_terms_are_kept_on_disk_and_a_damaged_file_is_computed_again(monkeypatch, tmp_path):
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
-    monkeypatch.setattr(hop_cache, "WORTH_KEEPING", 0)
-    graph, calls = hub_graph(), []
-
-    def compute():
-        calls.append(1)
-        return neighbour_step(graph)
-
-    first = hop_cache.cached(graph, "each-2", compute)
-    again = hop_cache.cached(graph, "each-2", compute)
-    assert len(calls) == 1
-    assert (first != again).nnz == 0
-    hop_cache.cached(hub_graph(seed=1), "each-2", compute)
-    assert len(calls) == 2  # another graph
-    file = next(tmp_path.rglob(f"{graph.fingerprint[:32]}*"))
-    content = bytearray(file.read_bytes())
-    content[-3] ^= 1
-    file.write_bytes(content)
-    assert (hop_cache.cached(graph, "each-2", compute) != first).nnz == 0
-    assert len(calls) == 3
-    file.write_bytes(content[: len(content) // 2])
-    hop_cache.cached(graph, "each-2", compute)
-    assert len(calls) == 4
-
-
-def test_a_cache_that_cannot_be_written_costs_no_answer(monkeypatch, tmp_path):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file"))
-    monkeypatch.setattr(hop_cache, "WORTH_KEEPING", 0)
-    with pytest.warns(UserWarning, match="is not cached"):
-        HopOperator.of(hub_graph(), 2, "each", DOUBLE, "factored")
 
 
 def test_wrong_hops_and_powers_are_refused():

@@ -156,11 +156,7 @@ class NodeKernel:
     @cached_property
     def index(self) -> NodeIndex:
         """An index of these nodes; :meth:`similar` uses that of K̄."""
-        return NodeIndex.of(self)
-
-    def keep_index(self, index: NodeIndex) -> None:
-        """Use an index that was read from a file."""
-        vars(self)["index"] = index
+        return NodeIndex(self)
 
     @torch.no_grad()
     def vectors_at(self, rows: Tensor | None) -> Tensor:

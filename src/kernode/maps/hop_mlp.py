@@ -103,8 +103,7 @@ class HopSum(HopMap, NeighbourSum):
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
         """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
-        # Exact hops take time in proportion to the rows that they are built for; beyond half of them, all
-        # are built, since those of a whole graph are kept on disk and serve again.
+        # Exact hops take time in proportion to the rows that they are built for.
         if len(nodes) > LARGEST_PART * graph.n_nodes:
             return super().rows(parameters, graph, nodes, place)
         near = hop_rows(graph, self.hops, self.powers, nodes)
