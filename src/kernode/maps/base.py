@@ -38,6 +38,7 @@ class FeatureMap(Config):
     in one file. The other methods and attributes have defaults that are right for any map.
     """
 
+    operator: ClassVar[str] = "none"  # how neighbours are summed while training: a word
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
     drops: ClassVar[bool] = True  # whether the training setting dropout has an effect
     drops_input: ClassVar[bool] = False  # and input_dropout, on the entries of X
@@ -66,12 +67,20 @@ class FeatureMap(Config):
         return frozenset(name for name, has in has_effect.items() if not has)
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """Lower bound of the bytes that one replica takes besides the graph while it trains."""
-        return 0.0
+        """Lower bound of the bytes that one replica takes besides the graph while it trains.
+
+        X and the layers, of a map that has hidden ones.
+        """
+        hidden: tuple[int, ...] | None = getattr(self, "hidden", None)
+        if hidden is None:
+            return 0.0
+        held = features_held(sizes, place, normalize_rows=getattr(self, "normalize_rows", False))
+        return held + trained((sizes.features, *hidden, width_of(self)), sizes, place)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
-        """How neighbours are summed while training: a word, a colon, and why."""
-        return "none: nothing is summed over neighbours while training"
+        """How neighbours are summed while training: a word, a colon, and what it takes."""
+        products = 0 if self.operator == "none" else sizes.step_entries
+        return f"{self.operator}: {products:,} multiply-adds per column in every product"
 
     @property
     def unwrapped(self) -> FeatureMap:
@@ -177,12 +186,6 @@ class LayersMap(FeatureMap):
     def widths(self, features: int) -> tuple[int, ...]:
         """Return the widths of all layers, from that of X to that of g."""
         return features, *self.hidden, width_of(self)
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and the layers; LayerNorm keeps its input and its output."""
-        normal = 2 * sizes.nodes * sum(self.hidden) * place.dtype.itemsize if getattr(self, "norm", 0) else 0
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
-        return held + normal + trained(self.widths(sizes.features), sizes, place)
 
     @property
     def reach(self) -> int:

@@ -15,14 +15,13 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LayeredMap, Parameters
-from kernode.maps.gat import Attention, AttentionInputs, Edges, attention_reason, initial_attention
-from kernode.maps.gcn import GraphInputs, adjacency_reason, graph_inputs, propagate
+from kernode.maps.gat import Attention, AttentionInputs, Edges, initial_attention
+from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
 from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, attention_held, check_heads
+from kernode.maps.layers.sizes import ROWS, WIDTHS, check_heads
 
 Inputs = GraphInputs | AttentionInputs
 LAYERS = ("gcn", "sage", "gat")
@@ -54,6 +53,7 @@ class ClassicGNN(LayeredMap):
     heads: int = 1
     normalize_rows: bool = False
 
+    operator: ClassVar = "adjacency"
     search_space: ClassVar = {
         **WIDTHS, "norm": (True, False), "residual": (True, False), **ROWS
     }  # fmt: skip
@@ -69,18 +69,6 @@ class ClassicGNN(LayeredMap):
     def reach(self) -> int:
         """One edge for each layer of message passing."""
         return len(self.hidden) + (not self.head)
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, the edges and the layers."""
-        held = super().least_bytes(sizes, place)
-        if self.layer == "gat":
-            return held + attention_held(sizes, place, sum(self._heads(layer) for layer in range(self.reach)))
-        matrices = 1 if self.layer == "gcn" else 2  # a mean's transpose is another
-        return held + matrices * adjacency_held(sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Ā, the mean or attention."""
-        return attention_reason(sizes) if self.layer == "gat" else adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> Inputs:
         """X, and what neighbours are summed by."""

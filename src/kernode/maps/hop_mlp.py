@@ -21,7 +21,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.maps.base import LARGEST_PART, FeatureInputs, LayeredMap, NeighbourSum, Parameters, Shares
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, features_held, trained, width_of
+from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,6 @@ class HopMap(LayeredMap):
         check_hops(self.hops, self.powers)
         super().__post_init__()
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and, one after the other, building the hop operator and training with it."""
-        cost = cost_of(sizes, self.hops, self.powers)
-        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
-        layers = trained((sizes.features, *self.hidden, self.terms * width_of(self)), sizes, place)
-        training = layers + cost.least_held_bytes(place.dtype.itemsize)
-        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
-
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Explicit or factored, whichever is cheaper."""
         return cost_of(sizes, self.hops, self.powers).reason()
@@ -58,11 +50,6 @@ class HopMap(LayeredMap):
         """X and the hop operator of a graph."""
         features = node_features(graph, place, normalize_rows=self.normalize_rows)
         return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
-
-    @property
-    def terms(self) -> int:
-        """Number of terms that have an output layer of their own."""
-        return 1
 
 
 @dataclass(frozen=True)

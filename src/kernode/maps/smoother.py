@@ -17,11 +17,9 @@ from kernode.compute.sparse import SparseMatrix, product, unit_rows
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
-from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, NeighbourSum, Parameters, Shares
-from kernode.maps.gcn import GraphInputs, adjacency_reason
+from kernode.maps.gcn import GraphInputs
 from kernode.maps.layers.features import Features, to_place
-from kernode.maps.layers.sizes import adjacency_held, dense_held, features_held
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,6 @@ class Smoother(NeighbourSum):
     def reach(self) -> int:
         """h."""
         return self.hops
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """g, which is dense."""
-        return dense_held(sizes, place)
 
     def of(self, graph: Graph) -> np.ndarray:
         """g of every node as an array: n × f."""
@@ -128,7 +122,7 @@ class DiffusedComponents(FeatureMap):
     hops: int = 10
     teleport: float = 0.1
 
-    operator_reason = staticmethod(adjacency_reason)
+    operator: ClassVar = "adjacency"
     drops: ClassVar[bool] = False
     learns: ClassVar[bool] = False
 
@@ -141,10 +135,6 @@ class DiffusedComponents(FeatureMap):
     def reach(self) -> int:
         """H: axes and mean are fixed."""
         return self.hops
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and Ā."""
-        return features_held(sizes, place, normalize_rows=True) + adjacency_held(sizes, place)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X̂ and Ā."""

@@ -1,4 +1,4 @@
-"""Widths of layers, and bytes that the parts of a map hold while one replica trains: lower bounds."""
+"""Widths of layers, and a lower bound of the bytes that they hold while one replica trains."""
 
 from __future__ import annotations
 
@@ -40,44 +40,13 @@ def width_of(feature_map: Any) -> int:
     return int(feature_map.outputs)
 
 
-STATES = 4  # of every parameter: itself, its gradient and Adam's two moments
-
-
 def features_held(sizes: GraphSizes, place: Place, *, normalize_rows: bool) -> float:
-    """X at its place; nothing where it is used as the graph has it."""
-    if sizes.filled is None:
-        shared = place.device.type == "cpu" and sizes.feature_bytes == place.dtype.itemsize
-        return 0.0 if shared and not normalize_rows else dense_held(sizes, place)
-    held = sparse_held(sizes, place)
-    # A GPU may hold it dense: see kernode.maps.layers.features.
-    return held if place.device.type == "cpu" else min(held, dense_held(sizes, place))
-
-
-def smoothed_held(sizes: GraphSizes, place: Place, blocks: int = 1) -> float:
-    """Smoothed X, so many blocks side by side; a sparse one has X's entries at least, or becomes dense."""
-    dense = blocks * dense_held(sizes, place)
-    return dense if sizes.filled is None else min(sparse_held(sizes, place), dense)
-
-
-def dense_held(sizes: GraphSizes, place: Place) -> float:
-    """A dense n × f matrix."""
-    return float(sizes.nodes * sizes.features * place.dtype.itemsize)
-
-
-def sparse_held(sizes: GraphSizes, place: Place) -> float:
-    """A sparse X and its transpose, each number with an index."""
-    return 2.0 * (sizes.filled or 0) * (place.dtype.itemsize + 4)
-
-
-def adjacency_held(sizes: GraphSizes, place: Place) -> float:
-    """Ā, which is its own transpose."""
-    return float(sizes.step_entries * (place.dtype.itemsize + 4))
-
-
-def attention_held(sizes: GraphSizes, place: Place, heads: int) -> float:
-    """The edges, and of every edge and head of all layers its score before and after softmax."""
+    """X at its place; nothing where a dense one may be used as the graph has it."""
     size = place.dtype.itemsize
-    return float(sizes.step_entries * (3 * 8 + 2 * (size + 4) + 2 * heads * size))  # 3 lists, 2 matrices
+    dense = float(sizes.nodes * sizes.features * size)
+    if sizes.filled is None:
+        return dense if normalize_rows or place.device.type != "cpu" else 0.0
+    return min(dense, 2.0 * sizes.filled * (size + 4))  # with its transpose, each number with an index
 
 
 def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
@@ -89,4 +58,4 @@ def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
     """
     weights = sum(rows * columns for rows, columns in pairwise(widths))
     outputs = sizes.nodes * sum(widths[1:])  # hidden ones are kept for the backward pass, g for the loss
-    return float(place.dtype.itemsize * (STATES * weights + outputs))
+    return float(place.dtype.itemsize * (4 * weights + outputs))  # gradient and Adam's two moments, too
