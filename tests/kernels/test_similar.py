@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphs import vectors
 from kernode.errors import InputError, MissingExtraError
-from kernode.kernels import RBF, Linear, NodeKernel, Normalized, Polynomial, Sum, index, nearest
+from kernode.kernels import RBF, Linear, NodeKernel, Normalized, Polynomial, Sum, nearest
 
 KERNELS = (
     Linear(),
@@ -212,7 +212,7 @@ def test_without_faiss_the_extra_is_named(monkeypatch):
 
 
 def test_the_docstrings_say_from_how_many_nodes_on_the_index_answers():
-    assert f"{index.FROM_NODES:,} nodes" in NodeKernel.similar.__doc__
+    assert f"{nearest.FROM_NODES:,} nodes" in NodeKernel.similar.__doc__
 
 
 def test_pairs_are_compared_so_many_at_a_time_that_their_vectors_fit(monkeypatch):

@@ -81,7 +81,7 @@ class NodeQueries:
         make K(u, v). What is not shown is one remainder, so that the parts sum to the whole; of several
         replicas it is their mean, with its spread. ``print`` it, or take its fields.
 
-        Exact for maps that are a sum over neighbours (HopMLP, Diffusion, HopNet, Smoother) and, of
+        Exact for maps that are a sum over neighbours (HopMLP, Diffusion, HopNet) and, of
         two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
         """
         whole("top", top, 1)

@@ -22,7 +22,8 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import spheres
 from kernode.maps import FeatureMap
-from kernode.maps.base import NeighbourSum, Shares
+from kernode.maps.hop_mlp import HopSum, Shares
+from kernode.maps.layers.mlp import first_layer
 
 _NODES = 2**12  # at a time: wide hidden layers of many replicas are held of no more
 _MOST = 0.1  # of all nodes: beyond, those of the whole graph are computed once and kept
@@ -33,7 +34,7 @@ _AT_A_TIME = 2**22  # products of pairs
 class NodeOutputs:
     """z_t(u) of any nodes of a graph, for a stack of r replicas."""
 
-    map: NeighbourSum
+    map: HopSum
     parameters: Parameters
     graph: Graph
     place: Place
@@ -59,16 +60,15 @@ class NodeOutputs:
     def _computed(self, nodes: np.ndarray) -> Tensor:
         parts = []
         for some in chunks(len(nodes), _NODES):
-            first = self.map.first_product(
-                self.parameters, self.map.features_of(self.graph, nodes[some], self.place)
-            )
+            x = self.map.features_of(self.graph, nodes[some], self.place)
+            first = first_layer(self.parameters, x)
             parts.append(self.map.node_outputs(self.parameters, first).cpu())
         return torch.cat(parts).expand(-1, self.replicas, -1, -1)
 
 
-def require_sum(feature_map: FeatureMap) -> NeighbourSum:
+def require_sum(feature_map: FeatureMap) -> HopSum:
     """The map as a sum over neighbours, or a sentence where it is none."""
-    if isinstance(feature_map.unwrapped, NeighbourSum):
+    if isinstance(feature_map.unwrapped, HopSum):
         return feature_map.unwrapped
     raise InputError(
         f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
@@ -174,7 +174,7 @@ class Words:
         """Of the nodes at some places of a row, for ⟨g(v), w⟩ with w (r × d)."""
         parameters, nodes = outputs.parameters, row.nodes[at]
         x = outputs.map.features_of(outputs.graph, nodes, outputs.place)
-        first = outputs.map.first_product(parameters, x).expand(-1, outputs.replicas, -1)
+        first = first_layer(parameters, x).expand(-1, outputs.replicas, -1)
         weights = row.coefficients[torch.from_numpy(at)]  # m × r × t
         if row.z.shape[2] == 1:
             weights = weights.sum(dim=2, keepdim=True)

@@ -18,8 +18,7 @@ from kernode.errors import InputError
 from kernode.graph import Lookup
 from kernode.graph.lookup import as_nodes
 from kernode.kernels.base import BaseKernel
-from kernode.kernels.index import FROM_NODES, NodeIndex
-from kernode.kernels.nearest import nearest
+from kernode.kernels.nearest import FROM_NODES, NodeIndex, nearest
 from kernode.kernels.normalized import normalized
 from kernode.metrics.ranking import retrieval_by_blocks
 

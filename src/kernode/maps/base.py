@@ -21,12 +21,11 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
 from kernode.io.sizes import GraphSizes
-from kernode.maps.layers.features import Features, node_features, placed_features
+from kernode.maps.layers.features import Features, node_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer
 from kernode.maps.layers.sizes import check_widths, features_held, trained, width_of
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
-_CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
 
 
 @dataclass(frozen=True)
@@ -231,67 +230,3 @@ def input_rates(feature_map: FeatureMap, rates: Tensor) -> Tensor | None:
         sentence = f"{type(feature_map).__name__} has no dropout on X: leave input_dropout out."
         raise InputError(sentence, "no-effect", setting="input_dropout")
     return rates
-
-
-@dataclass(frozen=True)
-class Shares:
-    """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
-
-    nodes: np.ndarray  # k, ascending
-    hops: tuple[int, ...]  # of each term: how many edges it goes
-    values: np.ndarray  # t × k, in float64
-
-
-@dataclass(frozen=True)
-class NeighbourSum(FeatureMap):
-    """``g(v) = Σ_t ω_t Σ_u a_t(u) z_t(u)``, where a_t(u) is the graph's and z_t(u) of u's features alone.
-
-    What follows from g by a product, then is a sum over neighbours as well: class scores, and K where the
-    base kernel is a dot product.
-    """
-
-    @abstractmethod
-    def shares(self, graph: Graph, node: int) -> Shares:
-        """a_t(u) of one node."""
-
-    @abstractmethod
-    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
-        """ω_t: r × t."""
-
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
-        """x_u of some nodes, as the first layer takes them: k × f."""
-        rows = getattr(self, "normalize_rows", False)
-        return placed_features(graph.features[nodes], place, normalize_rows=rows)
-
-    def first_product(self, parameters: Parameters, x: Features) -> Tensor:
-        """The first layer's product with X: k × r × width."""
-        return first_layer(parameters, x)
-
-    @abstractmethod
-    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
-        """z_t(u) from the first layer's product: k × r × t × d, or k × r × 1 × d where all terms share it.
-
-        Its gradient takes LayerNorm's deviations as they are: with these and the active units held, z is
-        linear in x and in the biases.
-        """
-
-    @torch.enable_grad()
-    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
-        """Σ_u ⟨z(u), w(u)⟩ as a sum over the first layer's product, and over the biases.
-
-        Gives what a unit of the product of each node adds to it, over the product itself (k × r × width),
-        and what all biases add (r). w has the shape of z.
-        """
-        parameters = {
-            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
-            for name, value in parameters.items()
-        }
-        first = first.detach().clone().requires_grad_()
-        constants = [value for value in parameters.values() if value.requires_grad]
-        whole = (self.node_outputs(parameters, first) * towards).sum()
-        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
-        added = torch.zeros(first.shape[1], dtype=first.dtype, device=first.device)
-        for value, slope in zip(constants, of_constants, strict=True):
-            if slope is not None:
-                added += (value.detach() * slope).sum(dim=1)
-        return slopes, added

@@ -18,8 +18,8 @@ from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import LARGEST_PART, FeatureInputs, LayeredMap, NeighbourSum, Parameters, Shares
-from kernode.maps.layers.features import node_features
+from kernode.maps.base import LARGEST_PART, FeatureInputs, LayeredMap, Parameters
+from kernode.maps.layers.features import Features, node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 
@@ -53,8 +53,24 @@ class HopMap(LayeredMap):
 
 
 @dataclass(frozen=True)
-class HopSum(HopMap, NeighbourSum):
-    """``g(V) = Σ_h ω_h T_h MLP(X)``: T_h is the graph's, ω is learned or fixed. Settings as in HopMLP."""
+class Shares:
+    """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
+
+    nodes: np.ndarray  # k, ascending
+    hops: tuple[int, ...]  # of each term: how many edges it goes
+    values: np.ndarray  # t × k, in float64
+
+
+_CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
+
+
+@dataclass(frozen=True)
+class HopSum(HopMap):
+    """``g(v) = Σ_t ω_t Σ_u a_t(u) z_t(u)``, where a_t(u) is the graph's and z_t(u) of u's features alone.
+
+    What follows from g by a product then is a sum over neighbours as well: class scores, and K where the base
+    kernel is a dot product. Settings as in HopMLP.
+    """
 
     takes_shares: ClassVar[bool] = True
 
@@ -97,8 +113,12 @@ class HopSum(HopMap, NeighbourSum):
         first = first_layer(parameters, self.features_of(graph, near.columns, place))
         return self._near_sum(parameters, graph, near, first, place).transpose(0, 1)
 
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
+        """x_u of some nodes, as the first layer takes them: k × f."""
+        return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
+
     def shares(self, graph: Graph, node: int) -> Shares:
-        """T_h at one row."""
+        """a_t(u) of one node: T_h at its row."""
         near = hop_rows(graph, self.hops, self.powers, np.array([node]))
         values = np.stack([term.toarray()[0] for term in near.terms()])
         return self.shares_from(graph, node, near.columns, values)
@@ -114,8 +134,33 @@ class HopSum(HopMap, NeighbourSum):
         return self.first_weights(place).expand(replicas, -1)
 
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
-        """The MLP's output for each node, the same for all hops."""
+        """z_t(u) from the first layer's product: k × r × t × d, or k × r × 1 × d where all terms share it.
+
+        Its gradient takes LayerNorm's deviations as they are: with these and the active units held, z is
+        linear in x and in the biases.
+        """
         return finish_mlp(parameters, first, None)[:, :, None]
+
+    @torch.enable_grad()
+    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
+        """Σ_u ⟨z(u), w(u)⟩ as a sum over the first layer's product, and over the biases.
+
+        Gives what a unit of the product of each node adds to it, over the product itself (k × r × width),
+        and what all biases add (r). w has the shape of z.
+        """
+        parameters = {
+            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
+            for name, value in parameters.items()
+        }
+        first = first.detach().clone().requires_grad_()
+        constants = [value for value in parameters.values() if value.requires_grad]
+        whole = (self.node_outputs(parameters, first) * towards).sum()
+        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
+        added = torch.zeros(first.shape[1], dtype=first.dtype, device=first.device)
+        for value, slope in zip(constants, of_constants, strict=True):
+            if slope is not None:
+                added += (value.detach() * slope).sum(dim=1)
+        return slopes, added
 
     def _initial_weights(self, draws: Draws, place: Place) -> Parameters:
         if self.hop_weights != "learned":

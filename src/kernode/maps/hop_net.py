@@ -13,8 +13,8 @@ from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
-from kernode.maps.base import Parameters, Shares
-from kernode.maps.hop_mlp import HopInputs, HopMLP
+from kernode.maps.base import Parameters
+from kernode.maps.hop_mlp import HopInputs, HopMLP, Shares
 from kernode.maps.layers.linear import initial_weight
 from kernode.maps.layers.mlp import finish_mlp, initial_mlp
 

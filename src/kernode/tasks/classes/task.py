@@ -86,7 +86,7 @@ class NodeLearner(KernelLearner):
             # Every rank computes the same loss, on g of the nodes that train or validate: these alone
             # are brought together, and from here on they are all nodes that there are.
             share, wanted = task.graph, np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
-            self.known = Exchange(share.ranks, share.bounds, wanted, place.device, "known nodes")
+            self.known = Exchange(share.ranks, share.bounds, wanted, place.device)
             at = self.known.at
             nodes = replace(nodes, train=at(nodes.train), validation=at(nodes.validation))
             first = _first_of(share, prepared)
