@@ -82,17 +82,17 @@ class FastGCN(StagedMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.smoothed.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def beginning(
+    def first_layer(
         self, parameters: Parameters, prepared: SampledInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """The product with X."""
         return first_layer(parameters, prepared.smoothed, dropout)
 
-    def finish(
-        self, parameters: Parameters, prepared: SampledInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: SampledInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """r × n × d."""
-        z = finish_mlp(parameters, beginning, dropout)
+        z = finish_mlp(parameters, first, dropout)
         if dropout is not None:
             z = z * self.weights(prepared.chance, dropout.draws).to(z.dtype)[..., None]
         return propagate(prepared.step, z).transpose(0, 1)

@@ -16,7 +16,7 @@ import kernode as kn
 from kernode.cli import main
 from kernode.cli.settings_file import read_settings, write_settings
 from kernode.io import Store, read_npz, write_npz, write_store
-from kernode.maps import DiffusedComponents, Diffusion, HopMLP, HopNet, HopStages, SideBySide, Standardized
+from kernode.maps import ConcatMap, DiffusedComponents, Diffusion, HopMLP, HopNet, HopStages, Standardized
 from kernode.search.results import Results, digest_of
 
 PAIRS = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
@@ -31,7 +31,7 @@ MODELS = {
     "family": ("k3", {"map": _STANDARDIZED}),
     "released": ("k3", {"powers": "released", "hops": 3}),
     "stages": ("k3", {"map": HopStages((8, 8), hops=2)}),
-    "open": ("similarity-open", {"map": SideBySide(_NARROW, DiffusedComponents(6))}),
+    "open": ("similarity-open", {"map": ConcatMap(_NARROW, DiffusedComponents(6))}),
     "sage": ("sage", {"hidden": 8}),
     "gcnii": ("gcnii", {"hidden": 8}),
     "mlp": ("mlp", {"hidden": 8}),

@@ -23,13 +23,13 @@ from kernode.maps import (
     GCNII,
     MLP,
     ClassicGNN,
+    ConcatMap,
     Diffusion,
-    Free,
     HopMLP,
     HopNet,
     HopStages,
+    NodeEmbedding,
     Presmoothed,
-    SideBySide,
     Smoother,
     Standardized,
 )
@@ -136,7 +136,7 @@ def test_operator_is_a_word_and_why(feature_map):
     kind, _, why = feature_map.operator_reason(look_up("synthetic:nodes=1000")).partition(": ")
     assert kind in {"none", "explicit", "factored", "adjacency", "attention", "messages"}
     assert why
-    sums = not isinstance(feature_map, BareMap | Free | MLP | Smoother | Presmoothed)
+    sums = not isinstance(feature_map, BareMap | NodeEmbedding | MLP | Smoother | Presmoothed)
     assert (kind != "none") == sums
 
 
@@ -159,7 +159,7 @@ def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if one.search_space}
     assert with_space == {
         HopMLP, Diffusion, HopNet, Standardized, HopStages, Presmoothed, GCN, FastGCN, GAT, ClassicGNN, GCNII,
-        MLP, JKConcat, SideBySide,
+        MLP, JKConcat, ConcatMap,
     }  # fmt: skip
     assert not BareMap.search_space
 
@@ -177,7 +177,7 @@ TO_THE_END = replace(USUAL, selection="last")  # an epoch that is not the best c
 
 def method_of(feature_map):
     """Without parameters of its own where the map has none."""
-    reads = feature_map.learns and not isinstance(feature_map, SideBySide)  # g as class scores
+    reads = feature_map.learns and not isinstance(feature_map, ConcatMap)  # g as class scores
     return Method(feature_map, Linear(), Softmax() if reads else Hinge(triplets=200))
 
 

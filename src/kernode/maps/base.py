@@ -150,19 +150,20 @@ class StagedMap(FeatureMap):
         """Dropout, where there is no hidden layer that it could come after."""
         return frozenset({"dropout"}) if getattr(self, "hidden", None) == () else frozenset()
 
-    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+    def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """The first part, by default the product with X: n × r × width."""
         return first_layer(parameters, prepared.features, dropout)
 
     @abstractmethod
-    def finish(
-        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: Any, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The rest: r × n × d."""
 
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d."""
-        return self.finish(parameters, prepared, self.beginning(parameters, prepared, dropout), dropout)
+        first = self.first_layer(parameters, prepared, dropout)
+        return self.later_layers(parameters, prepared, first, dropout)
 
 
 @dataclass(frozen=True)
@@ -206,15 +207,15 @@ class LayeredMap(LayersMap, StagedMap):
         """Sum a layer's product with its weights over neighbours: n × r × width."""
         return z
 
-    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+    def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """The first layer's sums."""
-        return self.sums(prepared, super().beginning(parameters, prepared, dropout))
+        return self.sums(prepared, super().first_layer(parameters, prepared, dropout))
 
-    def finish(
-        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: Any, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The other layers: r × n × d."""
-        return finish_mlp(parameters, beginning, dropout, partial(self.sums, prepared)).transpose(0, 1)
+        return finish_mlp(parameters, first, dropout, partial(self.sums, prepared)).transpose(0, 1)
 
 
 def _taken(g: Tensor, nodes: np.ndarray) -> Tensor:

@@ -102,16 +102,16 @@ class ClassicGNN(LayeredMap):
                 parameters |= initial_norm(columns, layer, draws, place)
         return parameters
 
-    def beginning(self, parameters: Parameters, prepared: Inputs, dropout: Dropout | None = None) -> Tensor:
+    def first_layer(self, parameters: Parameters, prepared: Inputs, dropout: Dropout | None = None) -> Tensor:
         """The first layer before its relu."""
         products = first_products(parameters, prepared.features, self._weights(parameters, 0), dropout)
         return self._pass_messages(products, parameters, 0, prepared)
 
-    def finish(
-        self, parameters: Parameters, prepared: Inputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: Inputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The other layers and the head: r × n × d."""
-        x = beginning
+        x = first
         for layer in range(1, self.reach):
             x = activate(x, layer, dropout)
             products = [multiply_stacked(x, weight) for weight in self._weights(parameters, layer)]

@@ -67,13 +67,13 @@ class GCNII(ConvolutionMap):
             parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, place, gain=1)
         return parameters
 
-    beginning = StagedMap.beginning  # without a sum
+    first_layer = StagedMap.first_layer  # without a sum
 
-    def finish(
-        self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: GraphInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The convolutions and the last linear layer: r × n × d."""
-        first = torch.relu(beginning + parameters["bias_0"])  # H₀ itself loses nothing to dropout
+        first = torch.relu(first + parameters["bias_0"])  # H₀ itself loses nothing to dropout
         identity = torch.eye(*2 * self.hidden, dtype=first.dtype, device=first.device)
         x = activate(first, 1, dropout)
         for layer in range(1, self.depth + 1):

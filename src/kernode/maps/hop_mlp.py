@@ -96,11 +96,11 @@ class HopSum(HopMap):
         parameters = initial_mlp(widths, draws, place, biases=getattr(self, "biases", False))
         return parameters | self._initial_weights(draws, place)
 
-    def finish(
-        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """Eq. 7: r × n × d."""
-        z = finish_mlp(parameters, beginning, dropout)  # n × r × d
+        z = finish_mlp(parameters, first, dropout)  # n × r × d
         weights = self.term_weights(parameters, z.shape[1], Place(z.dtype, z.device))
         return prepared.operator(z, weights).transpose(0, 1)
 

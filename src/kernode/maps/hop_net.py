@@ -65,11 +65,11 @@ class HopNet(HopMLP):
         of_terms = initial_weight(widths[-2], widths[-1], last, draws, place, count=self.terms)
         return parameters | {f"weight_{last}": of_terms} | self._initial_weights(draws, place)
 
-    def finish(
-        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """g of every node: r × n × d."""
-        z = finish_mlp(parameters, beginning, dropout, residual=self.residual)  # n × r × terms·d
+        z = finish_mlp(parameters, first, dropout, residual=self.residual)  # n × r × terms·d
         parts = self._weighted(z, parameters)
         g = prepared.operator.join(parts[: self.hops + 1])
         if prepared.loops is not None:

@@ -98,17 +98,17 @@ class Standardized(StagedMap):
         own = self.map.initial(prepared.inner, draws, place)
         return own | dict(zip(FIXED, stacked, strict=True))
 
-    def beginning(
+    def first_layer(
         self, parameters: Parameters, prepared: StandardizedInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """The map's first part."""
-        return self.map.beginning(parameters, prepared.inner, dropout)
+        return self.map.first_layer(parameters, prepared.inner, dropout)
 
-    def finish(
-        self, parameters: Parameters, prepared: StandardizedInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: StandardizedInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The map's other part: r × n × d."""
-        return self.map.finish(parameters, prepared.inner, beginning, dropout)
+        return self.map.later_layers(parameters, prepared.inner, first, dropout)
 
 
 def column_statistics(graph: Graph, normalize_rows: bool) -> np.ndarray:

@@ -110,21 +110,21 @@ class NodeLearner(KernelLearner):
         return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
 
     def _embed(
-        self, parameters: Parameters, dropout: Dropout | None = None, beginning: Tensor | None = None
+        self, parameters: Parameters, dropout: Dropout | None = None, first: Tensor | None = None
     ) -> Tensor:
         """g of every node, or where ranks share them of those that train or validate: r × n × d."""
-        g = self.method.embed(parameters, self.prepared, dropout, beginning)
+        g = self.method.embed(parameters, self.prepared, dropout, first)
         return g if self.known is None else rows_for_all(self.known, g)
 
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
-        beginning = self.method.beginning(self.parameters, self.prepared) if self.hands_over else None
-        self.leave(beginning)
-        return self._evaluate_from(None if beginning is None else beginning.detach())
+        first = self.method.first_layer(self.parameters, self.prepared) if self.hands_over else None
+        self.leave(first)
+        return self._evaluate_from(None if first is None else first.detach())
 
     @torch.no_grad()
-    def _evaluate_from(self, beginning: Tensor | None) -> dict[str, Tensor]:
-        g = self._embed(self.current, None, beginning)
+    def _evaluate_from(self, first: Tensor | None) -> dict[str, Tensor]:
+        g = self._embed(self.current, None, first)
         values = {}
         if self.validation.shape[1]:
             scores = self.method.scores(self.current, g, self.training_nodes, self.validation)

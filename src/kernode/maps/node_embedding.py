@@ -16,7 +16,7 @@ from kernode.maps.layers.sizes import width_of
 
 
 @dataclass(frozen=True)
-class Free(FeatureMap):
+class NodeEmbedding(FeatureMap):
     """``g(v)`` is itself the parameter: any kernel of rank ≤ d on these nodes can be expressed.
 
     - ``outputs``: d; None for one per class.
