@@ -16,15 +16,16 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.gcn import propagate
-from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import (
+from kernode.maps.base import (
     ROWS,
     WIDTHS,
+    Parameters,
+    StagedMap,
     check_widths,
     width_of,
 )
+from kernode.maps.gcn import propagate
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.presmoothed import Presmoothed
 
 

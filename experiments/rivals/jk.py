@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from torch import nn
 
 from kernode.errors import InputError, MissingExtraError
-from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths
+from kernode.maps.base import ROWS, WIDTHS, check_widths
 from kernode.maps.module import ModuleMap
 
 

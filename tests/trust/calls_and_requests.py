@@ -7,7 +7,7 @@ from scipy import sparse
 
 import kernode as kn
 from kernode.io.registry import data_set
-from kernode.maps.layers.sizes import width_of
+from kernode.maps.base import width_of
 
 
 @dataclass(frozen=True)

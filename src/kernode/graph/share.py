@@ -88,19 +88,9 @@ class GraphShare(Graph):
         """
         for rank in range(self.ranks.size):
             own = rows if rank == self.ranks.rank else None
-            shape = self.ranks.broadcast_object(None if own is None else (own.shape[0], own.nnz), rank)
-            assert shape is not None
-            lengths = {"indptr": shape[0] + 1, "indices": shape[1], "data": shape[1]}
-            parts = {}
-            for name, length in lengths.items():
-                kind = rows.data.dtype if name == "data" else np.dtype(np.int64)
-                sent = np.dtype(np.uint8) if kind.kind == "b" else kind  # no backend sends booleans
-                values = np.empty(length, sent) if own is None else getattr(own, name).astype(sent)
-                sent_values = self.ranks.broadcast(torch.from_numpy(values), rank)
-                parts[name] = sent_values.numpy().astype(kind, copy=False)
-            at = slice(int(self.bounds[rank]), int(self.bounds[rank + 1]))
-            arrays = parts["data"], parts["indices"], parts["indptr"]
-            yield at, sparse.csr_array(arrays, shape=(shape[0], rows.shape[1]))
+            block = self.ranks.broadcast_object(own, rank)
+            assert block is not None
+            yield slice(int(self.bounds[rank]), int(self.bounds[rank + 1])), block
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; rows {self.start:,} to {self.stop:,})"

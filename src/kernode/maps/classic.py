@@ -15,13 +15,20 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.maps.base import LayeredMap, Parameters
+from kernode.maps.base import ROWS, WIDTHS, LayeredMap, Parameters, check_heads
 from kernode.maps.gat import Attention, AttentionInputs, Edges, initial_attention
 from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS, check_heads
+from kernode.maps.layers.mlp import (
+    activate,
+    first_products,
+    initial_bias,
+    initial_linear,
+    initial_norm,
+    initial_weight,
+    layer_norm,
+    multiply_stacked,
+)
 
 Inputs = GraphInputs | AttentionInputs
 LAYERS = ("gcn", "sage", "gat")

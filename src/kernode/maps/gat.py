@@ -17,10 +17,9 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch, unchecked_csr
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.maps.base import FeatureInputs, LayersMap, Parameters
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayersMap, Parameters, check_heads
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_bias, initial_weight, kept, masked_product, scale_of
-from kernode.maps.layers.sizes import ROWS, WIDTHS, check_heads
+from kernode.maps.layers.mlp import initial_bias, initial_weight, kept, masked_product, scale_of
 
 SLOPE = 0.2  # of leaky relu below zero, as published
 _SHORT = 8  # numbers: below that torch's products along edges take eight times as long

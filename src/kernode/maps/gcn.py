@@ -13,11 +13,9 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_bias
-from kernode.maps.layers.mlp import initial_mlp
-from kernode.maps.layers.sizes import ROWS, WIDTHS
+from kernode.maps.layers.mlp import initial_bias, initial_mlp
 
 
 @dataclass(frozen=True)

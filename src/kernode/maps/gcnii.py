@@ -12,11 +12,9 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
-from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.base import ROWS, WIDTHS, Parameters, StagedMap, width_of
 from kernode.maps.gcn import ConvolutionMap, GraphInputs
-from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import activate
-from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
+from kernode.maps.layers.mlp import activate, initial_linear, initial_weight, multiply_stacked
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import LARGEST_PART, FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import HOPS, LARGEST_PART, ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import Features, node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
 from kernode.maps.base import Parameters
 from kernode.maps.hop_mlp import HopInputs, HopMLP, Shares
-from kernode.maps.layers.linear import initial_weight
-from kernode.maps.layers.mlp import finish_mlp, initial_mlp
+from kernode.maps.layers.mlp import finish_mlp, initial_mlp, initial_weight
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.config import require_part
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.base import FeatureMap, Parameters, width_of
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.sizes import width_of
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.layers.linear import initial_weight
-from kernode.maps.layers.sizes import width_of
+from kernode.maps.base import FeatureMap, Parameters, width_of
+from kernode.maps.layers.mlp import initial_weight
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from kernode.compute.replicas import whole
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_cost, hop_matrices, normalized_adjacency
-from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 
 
 @dataclass(frozen=True)

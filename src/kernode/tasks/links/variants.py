@@ -6,7 +6,7 @@ from typing import Any
 
 from kernode.kernels import Linear, Normalized
 from kernode.maps import GCN, Diffusion, HopMLP
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
+from kernode.maps.base import HOPS, ROWS, WIDTHS
 from kernode.models.changes import UNCHANGED, Changes
 from kernode.models.variants import Tuned, Variant, find_variant
 from kernode.tasks.links.method import LinkMethod
