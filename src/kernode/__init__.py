@@ -51,13 +51,7 @@ _NAMES = {
     "version": ["__version__"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = {
-    "gp": "kernels.gp",
-    "kernels": "kernels",
-    "losses": "losses",
-    "maps": "maps",
-    "plots": "viz.plots",
-}
+_MODULES = {"gp": "kernels.gp", "plots": "viz.plots"} | {one: one for one in ("kernels", "losses", "maps")}
 
 __all__ = [
     "LINK_VARIANTS",

@@ -181,17 +181,6 @@ def test_among_some_all_are_compared_though_there_is_an_index():
     assert asked == kernel.similar([3, 7], among=among, exact=True)
 
 
-def test_the_index_answers_by_default_where_it_is_at_hand_and_worth_it(monkeypatch):
-    kernel = clouds()
-    assert kernel.similar(0).exact
-    kernel.similar(0, exact=False)
-    assert kernel.similar(0).exact  # too few nodes
-    monkeypatch.setattr("kernode.kernels.node_kernel.FROM_NODES", 4000)
-    assert not kernel.similar(0).exact
-    assert kernel.similar(0, exact=True).exact
-    assert clouds().similar(0).exact  # nobody made one
-
-
 def test_the_same_vectors_give_the_same_answers():
     one, two = (clouds().similar([1, 2, 3], exact=False) for _ in range(2))
     assert one == two
@@ -209,10 +198,6 @@ def test_without_faiss_the_extra_is_named(monkeypatch):
     with pytest.raises(MissingExtraError, match=r"^an index needs FAISS: pip install 'kernode\[index\]'\.$"):
         clouds(200).similar(0, exact=False)
     assert len(clouds(200).similar(0)) == 10
-
-
-def test_the_docstrings_say_from_how_many_nodes_on_the_index_answers():
-    assert f"{nearest.FROM_NODES:,} nodes" in NodeKernel.similar.__doc__
 
 
 def test_pairs_are_compared_so_many_at_a_time_that_their_vectors_fit(monkeypatch):

@@ -49,6 +49,10 @@ class Ranks:
                 torch.distributed.all_reduce(values)
         return values
 
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Sum an array over all ranks; returns a new one."""
+        return self.add(torch.from_numpy(np.array(values))).numpy()
+
     def broadcast(self, values: Tensor, source: int = 0) -> Tensor:
         """Broadcast a tensor from one rank, in place."""
         if not self.alone:

@@ -40,7 +40,7 @@ class NodeQueries:
         of_class: Any = None,
         where: Mapping[str, Any] | None = None,
         unlisted: bool = False,
-        exact: bool | None = None,
+        exact: bool = True,
     ) -> Any:
         """The k nodes most similar to one, with K̄ of each, the mean over replicas: [(node, similarity), …].
 
@@ -57,8 +57,7 @@ class NodeQueries:
         Nodes that only edges mention (``graph_.listed``) are left out, unless ``unlisted`` is true or
         ``among`` names them. Where there are such nodes, every listed one is compared, without an index.
 
-        ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`. With 10,000 nodes or more an
-        index answers once a call with ``exact=False`` has made it.
+        ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`.
         """
         on = self._on(None)
         some = restricted(on.graph, among, of_class, where, unlisted=unlisted)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from kernode.compute.ranks import ALONE, Ranks
@@ -72,14 +71,6 @@ class GraphShare(Graph):
         """Weighted degrees of all n nodes."""
         own = np.asarray(self.adjacency.astype(np.float64).sum(axis=1)).ravel()
         return np.concatenate(self.ranks.gather(own))
-
-    def total(self, values: np.ndarray) -> np.ndarray:
-        """Sum over all shares."""
-        return self.ranks.add(torch.from_numpy(np.array(values))).numpy()
-
-    def largest(self, value: float) -> float:
-        """Maximum over all shares."""
-        return max(self.ranks.gather(value))
 
     def each(self, rows: sparse.csr_array) -> Iterator[tuple[slice, sparse.csr_array]]:
         """Yield the rows (n_k × n) of each rank in turn, with their position.

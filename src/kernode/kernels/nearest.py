@@ -22,7 +22,6 @@ from kernode.progress import tell
 if TYPE_CHECKING:
     from kernode.kernels.node_kernel import NodeKernel
 
-FROM_NODES = 10_000  # from benchmarks/similar.py: fewer are compared about as fast without an index
 _SEARCHED = 16  # lists for ten nodes
 _AXES = 48  # of vectors
 _POINTS = 39  # nodes for each list: of fewer FAISS says that its centres mean little
