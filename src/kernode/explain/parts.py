@@ -164,7 +164,7 @@ class Words:
     by_feature: np.ndarray  # r × f: of all m nodes together
     constant: np.ndarray  # r: of biases
     slopes: Tensor  # m × r × width: what a unit of the first layer's product adds
-    entry: Tensor | None  # r × f × width: from features to that product; None: they are the same
+    entry: Tensor  # r × f × width: from features to that product
     mean: Tensor | None  # r × f: what is subtracted from each feature before
     x: Tensor | SparseMatrix  # m × f
 
@@ -180,8 +180,8 @@ class Words:
             weights = weights.sum(dim=2, keepdim=True)
         towards = (weights[..., None] * target[:, None]).to(first)  # m × r × t × d, or m × r × 1 × d
         slopes, constant = outputs.map.pull_back(parameters, first, towards)
-        entry, mean = parameters.get("weight_0"), parameters.get("column_mean")
-        if mean is not None and entry is not None:
+        entry, mean = parameters["weight_0"], parameters.get("column_mean")
+        if mean is not None:
             entry = entry * parameters["column_scale"][..., None]
         by_feature = _by_feature(x, slopes, entry, mean).cpu().double().numpy()
         return cls(by_feature, constant.cpu().double().numpy(), slopes, entry, mean, x)
@@ -193,20 +193,13 @@ class Words:
         )
         x = rows[:, None]  # count × 1 × f
         slopes = self.slopes[:count]
-        if self.entry is None:
-            return (slopes * x).cpu().double().numpy()
         seen = torch.bmm(slopes.transpose(0, 1), self.entry.transpose(1, 2)).transpose(0, 1)
         return (seen * (x if self.mean is None else x - self.mean)).cpu().double().numpy()
 
 
-def _by_feature(
-    x: Tensor | SparseMatrix, slopes: Tensor, entry: Tensor | None, mean: Tensor | None
-) -> Tensor:
+def _by_feature(x: Tensor | SparseMatrix, slopes: Tensor, entry: Tensor, mean: Tensor | None) -> Tensor:
     """What each feature of all m nodes together adds: r × f."""
     m, r, width = slopes.shape
-    if entry is None:
-        dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x
-        return (dense[:, None] * slopes).sum(dim=0)
     transposed = x.transpose if isinstance(x, SparseMatrix) else x.T
     seen = (transposed @ slopes.reshape(m, r * width)).view(-1, r, width)  # f × r × width
     if mean is not None:
