@@ -307,8 +307,6 @@ MODELS = (
         ("1 --class purple", "no class 'purple'", "Its classes are '0', '1', '2'"),
         ("1 --among nowhere.txt", "'nowhere.txt' is neither a file nor an index"),
     ),
-    Command("similar model.safetensors 1 --index --graph graph.npz", FAILURE,
-            ("model.index is damaged, or no index file",), {"model.index": b"nothing"}),
     *_values(
         "explain model.safetensors --graph graph.npz",
         ("1 --top 0", "--top must be an integer ≥ 1"),

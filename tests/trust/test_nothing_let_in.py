@@ -17,14 +17,12 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli.parts import parse_part
-from kernode.hops import corrections as cache
 from kernode.io import read_npz, read_table, write_npz
 from kernode.io.archive import open_archive
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import read_split
 from kernode.io.planetoid import decode, file_names, read_members
 from kernode.io.shards import Store, _checksum
-from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
 from kernode.search.results import read_record
@@ -121,7 +119,6 @@ def test_caches_that_hold_a_call_are_computed_again(tmp_path):
     for number, write in enumerate(FILES.values()):
         path = tmp_path / f"{number}.npz"
         write(path, Touch(tmp_path / "touched"))
-        assert cache._read(path) is None
         assert _kept(path) is None
     assert not (tmp_path / "touched").exists()
 
@@ -329,34 +326,6 @@ def test_an_arrow_file_whose_offsets_lead_elsewhere_is_refused(tmp_path):
     assert path.read_bytes().count(offsets) == 1
     path.write_bytes(path.read_bytes().replace(offsets, wrong))
     assert "cannot be read as a table" in refused(read_table, path)
-
-
-def test_an_index_whose_nodes_are_in_no_list_is_refused(tmp_path):
-    """FAISS would write beside its lists."""
-    pytest.importorskip("faiss")
-    model = kn.NodeKernelClassifier("n1", hidden=4, epochs=1).fit(
-        np.arange(18), GRAPH.labels[:18], graph=GRAPH, validation=np.arange(18, 24)
-    )
-    kernel = model._on(None).kernel.directions
-    n, width = kernel.vectors_at(None).shape
-    arrays = np.eye(width, 3, dtype=np.float32), np.ones((2, 3), np.float32), np.arange(n, dtype=np.int32) % 2
-    path = NodeIndex(kernel, *arrays).save(tmp_path / "whole", {})
-    assert len(NodeIndex.read(path, kernel, {}).lists) == n
-    tensors, facts = read_tensors(path, "index")
-    harms = {
-        "lists": (
-            tensors["lists"] + 2**20,
-            tensors["lists"] - 1,
-            tensors["lists"][:2],
-            tensors["lists"].long(),
-        ),
-        "centres": (tensors["centres"][:1], tensors["centres"][:, :1], tensors["centres"] * torch.nan),
-        "axes": (tensors["axes"][:1], tensors["axes"].double()),
-    }
-    for name, changed in harms.items():
-        for tensor in changed:
-            write_tensors(tmp_path / "harm", "index", tensors | {name: tensor}, facts)
-            assert "never writes" in refused(NodeIndex.read, tmp_path / "harm", kernel, {})
 
 
 def test_a_model_that_names_nodes_below_zero_is_refused(tmp_path):

@@ -193,7 +193,7 @@ COMMANDS: dict[str, Training] = {
         f"{_FIT.replace('5', '9', 1)} --variant k3 --checkpoint {{}}/c.safetensors --resume",
         "answers": f"{_FIT} --variant k1 --with-graph && embed {{}}/m.safetensors -o {{}}/g.npz && "
         "embed {}/m.safetensors --gram -o {}/k.npz && predict {}/m.safetensors -o {}/p.json && "
-        "similar {}/m.safetensors 3 --index",
+        "similar {}/m.safetensors 3",
     }.items()
 }
 THREADS: dict[str, Training] = {f"{name} on two threads": partial(threads, name) for name in ("k1", "gat")}

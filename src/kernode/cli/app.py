@@ -6,10 +6,9 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +21,7 @@ from kernode.cli.option_groups import Command, Group, expanded
 from kernode.cli.ranks import await_termination, begin_rank, has_joined, rank
 from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import Interrupted, KernodeError, kept
-from kernode.storage import cache_folder, noting_files
+from kernode.storage import cache_folder, written_files
 from kernode.version import __version__
 
 # In the order of the help; each is a function in a file of its name.
@@ -78,7 +77,7 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # what a terminal's encoding lacks
-        with noting_files() as files, kept(lambda: _written(files.values())), warnings.catch_warnings():
+        with kept(_written), warnings.catch_warnings():
             warnings.simplefilter("default")
             warned.begin()
             warnings.showwarning = warned.hear
@@ -137,9 +136,9 @@ def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
     return f"{error} ({', '.join(found)})" if found else str(error)
 
 
-def _written(files: Collection[Path]) -> str:
+def _written() -> str:
     """Which files an interrupted command has written."""
-    shown = [str(path) for path in files if not path.is_relative_to(cache_folder())]
+    shown = [str(path) for path in dict.fromkeys(written_files()) if not path.is_relative_to(cache_folder())]
     return f"Written by then: {', '.join(shown)}." if shown else "Nothing was written."
 
 

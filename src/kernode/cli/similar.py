@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from rich.markup import escape
 from kernode.cli.console import new_table, print_table, progress, say
 from kernode.cli.options.model import QueryOptions, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
-from kernode.errors import InputError, bad_setting, warn
+from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
@@ -40,23 +39,13 @@ def similar(
     unlisted: Annotated[
         bool, typer.Option("--unlisted", help="Look among nodes, too, that only edges mention.")
     ] = False,
-    exact: Annotated[
-        bool | None,
-        typer.Option(
-            "--exact/--index",
-            help="Compare with every node, or ask the index beside the model, which is made if need be; "
-            "left out: the index where there is one and the graph has 10,000 nodes or more.",
-            show_default=False,
-        ),
-    ] = None,
     output: OutputOptions,
 ) -> None:
     """Show the nodes that the learned kernel finds most similar to some, with similarity and known class.
 
     The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
-    node is compared, or those that an index finds (MODEL.index, of the extra `index`): their similarities
-    are exact, too, but a few nodes may be missed, and the answer says so. With --among, --class or --where
-    all nodes that are left are compared. Nodes that only edges mention are left out without --unlisted.
+    node is compared, or with --among, --class or --where all that are left. Nodes that only edges mention are
+    left out without --unlisted.
 
     Example: [bold]kernode similar cora.safetensors 35 1033 -k 5[/]
 
@@ -67,7 +56,6 @@ def similar(
     from kernode.graph.share import GraphShare
     from kernode.tasks.classes.on_graph import similar_in_shares
 
-    index: Path | None = None
     with progress("similar", quiet=output.silent):
         opened = model.open()
         graph = opened.graph
@@ -77,21 +65,17 @@ def similar(
         if isinstance(graph, GraphShare):
             found = similar_in_shares(opened.on, queries, count, some)
         else:
-            if some is None:
-                index = _ready_index(opened.model, model.model, exact)
-            found = opened.model.kernel_.similar(queries, count, among=some, exact=index is None)
+            found = opened.model.kernel_.similar(queries, count, among=some)
     compared = graph.n_nodes if some is None else len(some)
-    by_index = not all(one.exact for one in found)
     answers = [_answer(graph, int(query), one) for query, one in zip(queries, found, strict=True)]
     if output.json:
-        by = {"exact": not by_index, "index": str(index) if by_index else None}
+        by = {"exact": True, "index": None}  # as 0.2, where an index could be saved
         opened.print_json(model, count=count, among=compared, **by, similar=answers)
         return
     opened.print_notes(output)
     for answer in answers:
         _print(answer)
-    how = f"found by the index {escape(str(index))}: a few may be missed"
-    say(how if by_index else f"compared with {compared:,} nodes, exact")
+    say(f"compared with {compared:,} nodes, exact")
 
 
 def conditions(given: list[str]) -> dict[str, Any]:
@@ -110,27 +94,6 @@ def conditions(given: list[str]) -> dict[str, Any]:
             raise InputError(f"{column!r} has two conditions. Give one.", "duplicate", setting="where")
         wanted[column] = (low or None, high or None) if dots else value
     return wanted
-
-
-def _ready_index(model: Any, path: Path, exact: bool | None) -> Path | None:
-    """Load the index of a model's file, or make it with ``exact=False``; None where all are compared."""
-    from kernode.explain.similar import index_path
-    from kernode.kernels.index import FROM_NODES, StaleIndexError, is_installed
-
-    place = index_path(path)
-    usual = model.graph_.n_nodes >= FROM_NODES and is_installed() and place.exists()
-    if exact or (exact is None and not usual):
-        return None
-    try:
-        if place.exists():
-            model.load_index(place)
-            return place
-    except StaleIndexError as error:
-        if exact is None:
-            warn(f"{error} Every node was compared.")
-            return None
-    saved: Path = model.save_index(place)
-    return saved
 
 
 def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:

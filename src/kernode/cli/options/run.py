@@ -119,7 +119,7 @@ class RunOptions(RepeatableOptions):
         from kernode.graph.share import ranks_of
         from kernode.io.sizes import GraphSizes
 
-        return ranks_of(graph).told_value(self.seeds(GraphSizes.of(graph), place))
+        return ranks_of(graph).broadcast_object(self.seeds(GraphSizes.of(graph), place))
 
 
 @dataclass(frozen=True, kw_only=True)
