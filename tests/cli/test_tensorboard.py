@@ -21,7 +21,7 @@ def events(folder):
 
 
 def test_curves_of_every_replica_and_of_their_mean(kernode, graph_file):
-    assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+    assert kernode(*FIT, graph_file, "--set", "run.tensorboard=board")[0] == 0
     found, _ = events(kernode.folder / "board" / "k3")
     for name in ("loss", "validation accuracy", "validation loss"):
         mean, first, second = (dict(found[f"{name}/{of}"]) for of in ("mean", "seed 0", "seed 1"))
@@ -32,7 +32,7 @@ def test_curves_of_every_replica_and_of_their_mean(kernode, graph_file):
 
 
 def test_at_the_end_stand_the_settings_and_the_test_figures(kernode, graph_file):
-    assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+    assert kernode(*FIT, graph_file, "--set", "run.tensorboard=board")[0] == 0
     found, about = events(kernode.folder / "board" / "result")
     assert 0 <= found["test/accuracy_mean"][0][1] <= 100
     written = about("_hparams_/session_start_info").plugin_data.content
@@ -42,18 +42,18 @@ def test_at_the_end_stand_the_settings_and_the_test_figures(kernode, graph_file)
 
 def test_all_candidates_of_a_choice_have_curves(kernode, graph_file):
     words = ("fit", graph_file, "--epochs", "2", "--replicas", "1", "--split", "0.5/0.25/0.25", "--quiet")
-    assert kernode(*words, "--tensorboard", "board")[0] == 0
+    assert kernode(*words, "--set", "run.tensorboard=board")[0] == 0
     names = {path.name for path in (kernode.folder / "board").iterdir()}
     assert {"result", "hops", "diffusion"} <= names
 
 
 COMPARE = ("compare", "--variants", "smoother,n1", "--splits", "2", "--results", "results")
-TUNE = ("tune", "--trials", "2", "--batch", "1", "--epochs", "2")
+TUNE = ("tune", "--trials", "2", "--set", "run.batch=1", "--epochs", "2")
 
 
 @pytest.mark.parametrize("words", [pytest.param(COMPARE, marks=pytest.mark.slow, id="compare"), TUNE])
 def test_every_training_of_a_study_has_curves(kernode, graph_file, words):
-    assert kernode(*words, graph_file, "--quiet", "--tensorboard", "board")[0] == 0
+    assert kernode(*words, graph_file, "--quiet", "--set", "run.tensorboard=board")[0] == 0
     runs = {path.name: events(path)[0] for path in (kernode.folder / "board").iterdir()}
     assert len(runs) == 2
     runs.pop("smoother", None)  # which nothing trains
@@ -62,14 +62,14 @@ def test_every_training_of_a_study_has_curves(kernode, graph_file, words):
 
 def test_a_second_run_does_not_mix_with_the_first(kernode, graph_file):
     for _ in range(2):
-        assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+        assert kernode(*FIT, graph_file, "--set", "run.tensorboard=board")[0] == 0
     assert len(events(kernode.folder / "board" / "k3")[0]["loss/mean"]) == 4
     assert len(events(kernode.folder / "board" / "k3-2")[0]["loss/mean"]) == 4
 
 
 @pytest.mark.parametrize("words", [FIT, ("links", "--epochs", "3", "--replicas", "2", "--quiet")])
 def test_not_a_bit_of_the_model_is_another(kernode, graph_file, words):
-    assert kernode(*words, graph_file, "-o", "with.safetensors", "--tensorboard", "board")[0] == 0
+    assert kernode(*words, graph_file, "-o", "with.safetensors", "--set", "run.tensorboard=board")[0] == 0
     assert kernode(*words, graph_file, "-o", "without.safetensors")[0] == 0
     one, other = ((kernode.folder / f"{name}.safetensors").read_bytes() for name in ("with", "without"))
     assert one == other
@@ -77,11 +77,13 @@ def test_not_a_bit_of_the_model_is_another(kernode, graph_file, words):
 
 def test_what_cannot_be_is_said_before_anything_is_computed(kernode, graph_file, monkeypatch):
     (kernode.folder / "file").write_text("")
-    fails(kernode(*FIT, graph_file, "--tensorboard", "file"), 2, "file")
-    several = ("compare", graph_file, "--jobs", "2", "--tensorboard", "board")
-    fails(kernode(*several), 2, "--tensorboard")
+    fails(kernode(*FIT, graph_file, "--set", "run.tensorboard=file"), 2, "file")
+    several = ("compare", graph_file, "--jobs", "2", "--set", "run.tensorboard=board")
+    fails(kernode(*several), 2, "--set run.tensorboard=")
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    fails(kernode(*FIT, graph_file, "--tensorboard", "board"), 1, "pip install 'kernode[tensorboard]'")
+    fails(
+        kernode(*FIT, graph_file, "--set", "run.tensorboard=board"), 1, "pip install 'kernode[tensorboard]'"
+    )
     assert not list(kernode.folder.glob("*.safetensors"))
 
 
@@ -93,7 +95,7 @@ def test_a_folder_that_takes_no_more_ends_the_curves_and_not_the_training(kernod
 
     monkeypatch.setattr(SummaryWriter, "add_scalar", full)
     words = [word for word in FIT if word != "--quiet"]
-    status, _, err = kernode(*words, graph_file, "--tensorboard", "board")
+    status, _, err = kernode(*words, graph_file, "--set", "run.tensorboard=board")
     assert status == 0
     assert err.count("(No space left on device)") == 1
     assert (kernode.folder / "clusters-k3.safetensors").exists()

@@ -258,7 +258,7 @@ DATA = "synthetic:nodes=60,degree=4,classes=3,features=8,seed=1"
 
 @pytest.mark.slow
 def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
-    arguments = (DATA, "--variants", "sgc,smoother", "--splits", 3, "--device", "cpu")
+    arguments = (DATA, "--variants", "sgc,smoother", "--splits", 3, "--set", "run.device=cpu")
     values = json.loads(kernode(*arguments, "--json"))
     assert [row["variant"] for row in values["data"][0]["variants"]] == ["sgc", "smoother"]
     assert {entry["against"] for entry in values["differences"]} == {"smoother"}
@@ -275,15 +275,15 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
     [
         ([DATA, "--variants", "k3"], "variants"),
         ([DATA, "--variants", "k3,k9"], "'k9'"),
-        ([DATA, "--against", "kled"], "'kled'"),
+        ([DATA, "--against", "k3"], "the first of --variants"),
         ([DATA, "--splits", "1"], "--splits"),
         ([DATA, "--split", "fastgcn"], "split must be"),
         ([DATA, "--split", "0.8/0.2/0.0"], "training, validation and test nodes"),
         ([DATA, "--split", "five-per-class"], "20-per-class"),
         ([DATA, "--split", "5/0-per-class"], "training, validation and test nodes"),
         ([DATA, "--split", "50-per-class"], "50"),
-        ([DATA, "--choose-on", "few"], "'few'"),
-        ([DATA, "--choose-on", "0"], "'0'"),
+        ([DATA, "--set", "run.choose_on=few"], "'few'"),
+        ([DATA, "--set", "run.choose_on=0"], "'0'"),
         ([DATA, DATA], "the same name"),
         (["nowhere.npz"], "nowhere.npz"),
     ],

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder
-from kernode.cli.jobs import JobOptions
+from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
 from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels, tell_notes
-from kernode.cli.options.run import OutputOptions, ResultsOption, TensorBoardOption, check_board
+from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting, kept
 from kernode.progress import timed
 
@@ -32,17 +33,39 @@ KNOWN = (
 _COLOURS = {"better": "green", "worse": "red"}
 
 
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(JobSettings):
+    """How a comparison runs."""
+
+    choose_on: str = "5"  # splits that choose a candidate for all; all: each split chooses for itself
+    tensorboard: Path | None = None
+
+    @property
+    def choosing(self) -> int:
+        """The number of splits, 0 where each chooses for itself."""
+        if self.choose_on.lower() != "all" and not (self.choose_on.isdecimal() and int(self.choose_on)):
+            raise bad_setting("choose_on", "a number of splits, 1 or more, or all", self.choose_on)
+        return 0 if self.choose_on.lower() == "all" else int(self.choose_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareTableOptions(TableOptions):
+    """Tables among the graphs, and all settings of a comparison."""
+
+    takes: ClassVar[dict[str, Any]] = TableOptions.takes | {"run": CompareSettings}
+
+
 def compare(
     *,
     data: Annotated[list[str], typer.Argument(help=f"One or more: {DATA_HELP}")],
-    tables: TableOptions,
+    tables: CompareTableOptions,
     variants: Annotated[
-        str, typer.Option(help=f"With commas, some of {KNOWN}; or any variant of fit.")
+        str,
+        typer.Option(
+            help=f"With commas, some of {KNOWN}; or any variant of fit. The first is compared "
+            "with all others."
+        ),
     ] = VARIANTS,
-    against: Annotated[
-        str | None,
-        typer.Option(help="The variant all others are compared with.", show_default="the first"),
-    ] = None,
     splits: Annotated[
         int, typer.Option(help="Random splits, the same for every variant.", min=2, max=1000)
     ] = 30,
@@ -53,25 +76,19 @@ def compare(
             "validate, the rest is tested."
         ),
     ] = "0.6/0.2/0.2",
-    choose_on: Annotated[
-        str,
-        typer.Option(
-            metavar="N|all",
-            help="How many splits choose a variant's candidate, by mean validation accuracy, for all splits. "
-            "all: each split chooses for itself.",
-        ),
-    ] = "5",
-    results: ResultsOption = None,
-    tensorboard: TensorBoardOption = None,
-    device: JobOptions,
+    results: Annotated[Path, typer.Option(help="Folder where results are stored and looked for.")] = Path(
+        "results"
+    ),
+    jobs: JobsOption = None,
     output: OutputOptions,
 ) -> None:
     """Compare variants on the same random splits of your graphs, with paired tests.
 
     Validation picks one of a variant's candidate settings on the first five splits, and that one is trained
-    on all; the default picks on each split anew. Test nodes are scored once. A candidate that diverges or
-    does not fit into memory is left out. Differences are tested in pairs (Nadeau and Bengio's correction for
-    overlapping splits, Holm's for the number of tests). After an interrupt the same command goes on.
+    on all (`--set run.choose_on=10`, or all: each split picks its own); the default picks on each split
+    anew. Test nodes are scored once. A candidate that diverges or does not fit into memory is left out.
+    Differences are tested in pairs (Nadeau and Bengio's correction for overlapping splits, Holm's for the
+    number of tests). After an interrupt the same command goes on.
 
     Options about tables apply to each table among the DATA.
 
@@ -82,18 +99,13 @@ def compare(
     Your own tables: [bold]kernode compare edges.csv --nodes nodes.csv --label topic[/]
     """
     names = list(dict.fromkeys(name.strip().lower() for name in variants.split(",") if name.strip()))
-    against = (against or names[0]).lower() if names else ""
     if len(names) < 2:
         raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
-    if against not in names:
-        raise bad_setting("against", f"one of {', '.join(names)}", against)
     _check_sizes(split)
-    choosing = choose_on.strip().lower()
-    if choosing != "all" and not (choosing.isdecimal() and int(choosing)):
-        raise bad_setting("choose_on", "a number of splits, 1 or more, or all", choose_on)
-    if results is not None:
-        check_folder(results)
-    board = check_board(tensorboard, elsewhere=device.elsewhere)
+    check_folder(results)
+    settings: CompareSettings = tables.part("run")
+    device = JobOptions.of(settings, jobs)
+    choosing, board = settings.choosing, device.board(settings.tensorboard)
 
     with timed("imports"):
         from kernode.search.baselines import compared_method
@@ -102,7 +114,7 @@ def compare(
         from kernode.search.results import Results
 
     methods = {name: compared_method(name) for name in names}
-    place, store = device.place(), Results(results or Path("results"))
+    place, store = device.place(), Results(results)
     with timed("reading the graph"):
         graphs = tables.graphs(data)
     for graph in graphs:
@@ -111,12 +123,8 @@ def compare(
         sentence = "two graphs have the same name. Rename one of the files, or name it once."
         raise InputError(sentence, "duplicate")
     todo = [
-        Comparison(graph, method, splits, split, 0 if choosing == "all" else int(choosing))
-        for graph in graphs
-        for method in methods.values()
+        Comparison(graph, method, splits, split, choosing) for graph in graphs for method in methods.values()
     ]
-    if any(store.find(one) is None for one in todo):
-        check_folder(store.folder)
     for graph in graphs:
         tell_notes(graph, quiet=output.silent)
     with device.computing():
@@ -124,7 +132,7 @@ def compare(
     figures: dict[str, dict[str, Any]] = {}
     for one, result in zip(todo, found, strict=True):
         figures.setdefault(one.graph.name, {})[one.method.name] = result
-    values = report(figures, methods, against) | {"notes": {one.name: list(one.notes) for one in graphs}}
+    values = report(figures, methods, names[0]) | {"notes": {one.name: list(one.notes) for one in graphs}}
     print_json(values) if output.json else _print_report(values)
 
 

@@ -1,11 +1,11 @@
-"""``kernode data``: list, describe, convert, shard and fetch graphs."""
+"""``kernode data``: list, describe, convert and fetch graphs."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,10 +17,8 @@ from kernode.cli.options.graph import GraphOptions, print_notes
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import kept
 
-if TYPE_CHECKING:
-    from kernode.graph import Graph
-
 app = typer.Typer(cls=Group, no_args_is_help=True)
+_MOST_CLASSES = 12  # shown
 
 
 @app.command("list", cls=Command)
@@ -35,25 +33,17 @@ def list_(*, output: OutputOptions) -> None:
     if output.json:
         print_json({"datasets": [asdict(entry) | {"classes": entry.classes} for entry in datasets()]})
         return
-    table = new_table(
-        ("", "nodes", "edges", "classes", "features", "FastGCN split", "JK split", "here"),
-        left=("", "here"),
-        caption="Edges are deduplicated, without self-loops; in brackets the paper's count.\n"
-        "What is not here is fetched on first use, or by `kernode data fetch NAME`.\n"
-        "A graph of any size is made of a name such as synthetic:nodes=20000,degree=10,classes=8.",
-    )
+    columns = ("", "nodes", "edges (paper)", "classes", "features", "FastGCN split", "JK split", "here")
+    table = new_table(columns, left=("", "here"), box=None, pad_edge=False)
     for entry in datasets():
+        splits = (" / ".join(f"{size:,}" for size in sizes) for sizes in (entry.fastgcn, entry.jk))
         table.add_row(
-            entry.name,
-            f"{entry.nodes:,}",
-            f"{entry.edges:,} ({entry.paper_edges:,})",
-            str(entry.classes),
-            f"{entry.features:,}",
-            _sizes(entry.fastgcn),
-            _sizes(entry.jk),
-            "yes" if entry.available else "no",
-        )
+            entry.name, f"{entry.nodes:,}", f"{entry.edges:,} ({entry.paper_edges:,})", str(entry.classes),
+            f"{entry.features:,}", *splits, "yes" if entry.available else "no",
+        )  # fmt: skip
     print_table(table)
+    say("Edges are deduplicated, without self-loops. What is not here is fetched on first use.")
+    say("A graph of any size has a name such as synthetic:nodes=20000,degree=10,classes=8.")
 
 
 @app.command(cls=Command)
@@ -71,7 +61,11 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         read = graph.graph()
     degrees = np.diff(read.adjacency.indptr)
     counts = np.bincount(read.labels[read.labels >= 0], minlength=read.n_classes)
-    facts = _sizes_of(read) | {
+    facts: dict[str, Any] = {
+        "dataset": read.name,
+        "nodes": read.n_nodes,
+        "edges": read.n_edges,
+        "features": read.n_features,
         "sparse_features": not isinstance(read.features, np.ndarray),
         "classes": {name: int(count) for name, count in zip(read.class_names, counts, strict=True)},
         "unlabelled": int((read.labels < 0).sum()),
@@ -92,18 +86,12 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class, "
         f"{facts['unlisted']} that only edges mention"
     )
-    for name, count in facts["classes"].items():
+    classes = sorted(facts["classes"].items(), key=lambda one: -one[1])
+    for name, count in classes[:_MOST_CLASSES]:
         say(f"  {count:>8,}  {escape(name)}")
+    if rest := classes[_MOST_CLASSES:]:
+        say(f"  {sum(count for _, count in rest):>8,}  in {len(rest):,} more classes")
     print_notes(read.notes)
-
-
-def _sizes_of(graph: Graph) -> dict[str, Any]:
-    return {
-        "dataset": graph.name,
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "features": graph.n_features,
-    }
 
 
 @app.command(cls=Command)
@@ -111,80 +99,80 @@ def _sizes_of(graph: Graph) -> dict[str, Any]:
 def convert(
     *,
     graph: GraphOptions,
-    out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="FILE.npz, or a FOLDER, new or empty.", show_default=False)
+    ],
     output: OutputOptions,
 ) -> None:
-    """Turn tables into one .npz graph, which is read faster and holds what was said about their columns.
+    """Write a graph as one .npz file, or as a store: a folder of arrays that many processes share.
 
-    It also holds what was done to columns and rows, so that a model of it can predict for other tables.
+    Both hold what was said about columns and done to rows, so that a model can predict for other tables. An
+    .npz file is read faster than tables. Of a store any number of processes read their rows; its files have
+    checksums, and tables need not fit into memory.
 
     Example: [bold]kernode data convert edges.csv --nodes nodes.csv --label topic -o graph.npz[/]
+
+    A store: [bold]kernode data convert cora -o cora-store[/]
     """
+    as_file = bool(out.suffix)
+    if as_file:
+        check_out(out, (".npz",), graph.inputs)
+    found = _to_file(graph, out, output) if as_file else _to_store(graph, out, output)
+    size = found.pop("size")
+    if output.json:
+        print_json(found)
+    elif not output.quiet:
+        print_notes(tuple(found["notes"]))
+        counted = f"{found['nodes']:,} nodes and {found['edges']:,} edges"
+        say(f"{escape(found['dataset'])}: {counted} ({size / 1e6:,.1f} MB) written to {escape(str(out))}")
+
+
+def _to_file(graph: GraphOptions, out: Path, output: OutputOptions) -> dict[str, Any]:
     from kernode.io import write_npz
 
-    check_out(out, (".npz",), graph.inputs)
     with progress("convert", quiet=output.silent):
         read = graph.graph()
     write_npz(read, out)
-    report = _sizes_of(read) | {
+    return {
+        "dataset": read.name,
+        "nodes": read.n_nodes,
+        "edges": read.n_edges,
+        "features": read.n_features,
         "classes": list(read.class_names),
         "out": str(out),
         "notes": list(read.notes),
         "repairs": [repair.to_json() for repair in read.repairs],
+        "size": out.stat().st_size,
     }
-    if output.json:
-        print_json(report)
-    elif not output.quiet:
-        print_notes(read.notes)
-        say(f"{escape(repr(read))} written to {escape(str(out))}")
 
 
-@app.command(cls=Command)
-@expanded
-def shard(
-    *,
-    graph: GraphOptions,
-    out: Annotated[Path, typer.Option("--out", "-o", help="FOLDER, new or empty.", show_default=False)],
-    output: OutputOptions,
-) -> None:
-    """Write a graph as a folder of arrays with checksums, of which any number of processes read their rows.
-
-    Example: [bold]kernode data shard cora -o cora-store[/]
-
-    Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic -o graph[/]
-    """
+def _to_store(graph: GraphOptions, out: Path, output: OutputOptions) -> dict[str, Any]:
     from kernode.io.shards import require_free, write_store, write_store_of_tables
     from kernode.io.tables import is_table
     from kernode.io.tables.read import open_tables
 
     check_folder(out)
     require_free(out)
-    with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
+    with kept(lambda: "Nothing was written."), progress("convert", quiet=output.silent):
         if is_table(graph.data):
             with open_tables(graph.data, **graph.columns()) as tables:
                 store = write_store_of_tables(tables, out)
         else:
             store = write_store(graph.graph(), out)
-    edges = store.entries // 2
-    report: dict[str, Any] = {
+    files = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
+    return {
         "dataset": store.name,
         "nodes": store.nodes,
-        "edges": edges,
+        "edges": store.entries // 2,
         "features": store.features,
         "classes": list(store.class_names),
-        "files": {path.name: path.stat().st_size for path in sorted(out.iterdir())},
+        "files": files,
         "fingerprint": store.fingerprint,
         "out": str(out),
         "notes": list(store.notes),
         "repairs": list(store.repairs),
+        "size": sum(files.values()),
     }
-    if output.json:
-        print_json(report)
-    elif not output.quiet:
-        print_notes(store.notes)
-        size = sum(report["files"].values()) / 1e6
-        counted = f"{store.nodes:,} nodes and {edges:,} edges"
-        say(f"{escape(store.name)}: {counted} ({size:,.1f} MB) in {escape(str(out))}")
 
 
 @app.command(cls=Command)
@@ -216,7 +204,3 @@ def fetch(
         print_json({"dataset": name, "path": str(path)})
     else:
         say(f"{escape(name)} is in {escape(str(path))}")
-
-
-def _sizes(sizes: tuple[int, int, int]) -> str:
-    return " / ".join(f"{size:,}" for size in sizes)

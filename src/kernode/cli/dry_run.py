@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.options.graph import GraphOptions
-from kernode.cli.options.run import OutputOptions, RunOptions
+from kernode.cli.options.run import FitOptions, OutputOptions
 from kernode.cli.progress_bar import ProgressBar
 from kernode.compute.machine import readable
 from kernode.io.sizes import GraphSizes, look_up
@@ -20,11 +20,12 @@ from kernode.training.run import Run
 
 
 def dry_run(
-    graph: GraphOptions, variant: str, changes: dict[str, Any], run: RunOptions, output: OutputOptions
+    graph: GraphOptions, variant: str, changes: dict[str, Any], run: FitOptions, output: OutputOptions
 ) -> None:
     """Print a bound of memory and, of a graph that is at hand, the time, of every method to be tried."""
-    place = run.place()
-    with run.computing(), progress(graph.name, quiet=output.silent) as begin:
+    settings = graph.part("run")
+    place = settings.place()
+    with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
         one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
         tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)

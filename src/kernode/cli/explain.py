@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_table, progress, say
-from kernode.cli.options.model import QueryOptions, as_node, names_of
+from kernode.cli.options.model import ModelOptions, as_node, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError
 
@@ -21,7 +21,7 @@ _CHANGE: Any = {"rich_help_panel": "What if", "show_default": False}
 
 def explain(
     *,
-    model: QueryOptions,
+    model: ModelOptions,
     node: Annotated[str, typer.Argument(help="A node: its name, or its index where nodes have no names.")],
     other: Annotated[
         str | None, typer.Argument(help="Another node: explain why the two are similar.")
@@ -44,7 +44,7 @@ def explain(
     set_to: Annotated[
         list[str] | None,
         typer.Option(
-            "--set",
+            "--change",
             help="COLUMN=VALUE, as the node's table has it; else FEATURE=NUMBER, as an explanation names "
             "it. May be repeated.",
             **_CHANGE,
@@ -62,7 +62,7 @@ def explain(
     largest parts are shown and all others are one line, so that every column sums to the whole. With several
     runs in the model it is their mean, ± their spread.
 
-    With --add, --remove or --set: say what the model would answer then, without training it again. With
+    With --add, --remove or --change: say what the model would answer then, without training it again. With
     --smallest, search for the fewest of the node's own edges or features without which it would get another
     class; each answer is computed, not estimated. Centroids (k1, k2) stay as they were trained.
 

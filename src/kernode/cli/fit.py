@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.markup import escape
@@ -14,8 +15,8 @@ from rich.markup import escape
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, replaced_file, write_table
 from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
-from kernode.cli.options.method import MethodOptions, TrainingOptions
-from kernode.cli.options.run import RUN, FitOptions, OutputOptions, check_board
+from kernode.cli.options.run import FitOptions, FitSettings, OutputOptions
+from kernode.cli.options.settings import METHOD, board_of
 from kernode.cli.predict import predictions as predictions_of
 from kernode.cli.settings_file import with_settings
 from kernode.compute.machine import peak_at
@@ -26,27 +27,31 @@ if TYPE_CHECKING:
     from kernode.graph import Graph
 
 
+@dataclass(frozen=True, kw_only=True)
+class FitGraphOptions(GraphOptions):
+    """A graph to fit on, and all settings of a fit."""
+
+    takes: ClassVar[dict[str, Any]] = GraphOptions.takes | METHOD | {"run": FitSettings}
+
+
 def fit(
     *,
-    graph: GraphOptions,
+    graph: FitGraphOptions,
     variant: Annotated[
         str | None,
-        typer.Option(help="A method with its settings, by name; all are listed below.", show_default="auto"),
+        typer.Option(help="A method with its settings, by name; see below.", show_default="auto"),
     ] = None,
     split: SplitOption = None,
     run: FitOptions,
-    method: MethodOptions,
-    training: TrainingOptions,
     all_labels: Annotated[
-        bool,
-        typer.Option("--all-labels", help="After testing, train again on all labels; save that.", **RUN),
+        bool, typer.Option("--all-labels", help="After testing, train again on all labels; save that.")
     ] = False,
     predictions: Annotated[
         Path | None,
-        typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False, **RUN),
+        typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say whether it fits and how long it takes, and end.", **RUN)
+        bool, typer.Option("--dry-run", help="Say whether it fits and how long it takes, and end.")
     ] = False,
     output: OutputOptions,
 ) -> None:
@@ -56,21 +61,22 @@ def fit(
 
     Your own tables: [bold]kernode fit edges.csv --nodes nodes.parquet --label topic --predictions out.csv[/]
 
-    Beforehand: [bold]kernode fit synthetic:nodes=1000000 --dry-run[/]; memory is a lower bound, and time is
-    predicted from two epochs of the training itself, where the graph is at hand.
-
-    Your own parts: [bold]kernode fit cora --map "GCN(hidden=(64,))" --kernel rbf --objective joint[/]
+    Other settings: [bold]kernode fit cora --set map="GCN(hidden=(64,))" --set training.patience=50[/], or
+    those that `kernode tune` found: [bold]--set cora-k3-accuracy.toml[/]
     """
     started, out = time.perf_counter(), f"{graph.name}{f'-{variant.lower()}' if variant else ''}.safetensors"
-    changes = method.changes() | training.changes()
-    variant, changes = with_settings(run.settings, "fit", variant, "auto", changes)
+    changes = graph.method_changes(run.epochs)
+    variant, changes = with_settings(graph.settings_file, "fit", variant, "auto", changes)
     check_out(predictions, WRITERS)
 
     from kernode.estimators.classifier import NodeKernelClassifier
+    from kernode.graph.share import ranks_of
+    from kernode.io.sizes import GraphSizes
     from kernode.models.changes import Changes
 
-    parameters = Changes.of(**changes, precision=run.precision).parameters()
-    model = NodeKernelClassifier(variant, **parameters, random_state=run.seed, device=run.device)
+    settings: FitSettings = graph.part("run")
+    parameters = Changes.of(**changes, precision=settings.precision).parameters()
+    model = NodeKernelClassifier(variant, **parameters, random_state=run.seed, device=settings.device)
     if dry_run:
         from kernode.cli.dry_run import dry_run as estimate
 
@@ -80,7 +86,8 @@ def fit(
 
     def arguments(read: Graph) -> dict[str, Any]:
         require_labels(read, graph.label)
-        model.set_params(replicas=len(run.seeds_for(read, run.place())))
+        seeds = ranks_of(read).told_value(run.seeds(GraphSizes.of(read), settings.place()))
+        model.set_params(replicas=len(seeds))
         return {"graph": read, "split": split}
 
     report, final = fit_and_save(
@@ -94,11 +101,11 @@ def fit(
     if output.json:
         print_json(report)
     else:
-        _print_report(report, [] if run.with_graph else graph.files)
+        _print_report(report, [] if run.with_graph else graph.model_words)
 
 
 def fit_and_save(
-    model: Any, arguments: Callable[[Graph], dict[str, Any]], graph: GraphOptions, run: FitOptions,
+    model: Any, arguments: Callable[[Graph], dict[str, Any]], graph: FitGraphOptions, run: FitOptions,
     output: OutputOptions, started: float, *, usual: Path, predictions: Path | None = None,
     split: str | None = None, again: bool = False,
 ) -> tuple[dict[str, Any], Any]:  # fmt: skip
@@ -107,18 +114,18 @@ def fit_and_save(
     Return the report and the model that is saved. ``arguments``: those of ``fit``, for the graph. ``usual``:
     the model's file unless --out says another. ``again``: train on all labels after the test.
     """
-    out = run.out or usual
+    out, settings = run.out or usual, graph.part("run")
     check_writable(out)
-    check_apart((out, predictions, run.checkpoint), (*graph.inputs, run.settings, split))
+    check_apart((out, predictions, run.checkpoint), (*graph.inputs, graph.settings_file, split))
     from kernode.cli.progress_bar import InputNotes, ProgressBar
     from kernode.graph.share import require_whole
     from kernode.models.fit import checkpoint_parts
 
-    board, place, methods = check_board(run.tensorboard), run.place(), model.methods()
+    board, place, methods = board_of(settings.tensorboard), settings.place(), model.methods()
     run.seeds()  # errors in the options come before a graph is read
     graph.require_memory(methods, place)
-    with run.computing(), progress(graph.name, quiet=output.silent) as begin:
-        with run.opened(checkpoint_parts(methods)) as file:
+    with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
+        with run.opened(settings.checkpoint_every, checkpoint_parts(methods)) as file:
             read = graph.graph()
             if run.with_graph:
                 require_whole(read, "a model with its graph")
@@ -141,7 +148,7 @@ def fit_and_save(
             raise KernodeError(sentence, "too-large") from None
     peak = peak_at(place)
     report |= {
-        "deterministic": run.deterministic,
+        "deterministic": settings.deterministic,
         "seconds_total": round(time.perf_counter() - started, 3),
         "peak_memory_mb": None if peak is None else round(peak / 1e6, 1),
         "model": str(out),
@@ -154,10 +161,10 @@ def fit_and_save(
         figure = "auc" if "auc_mean" in test else "accuracy"
         note("result", f"test {figure} {test[f'{figure}_mean']:.2f} %", test=report["test"], model=str(out))
     if board is not None:
-        settings = {name: report[name] for name in ("dataset", "variant", "replicas", "seed")}
-        settings |= final.model_.training.to_json()
+        shown = {name: report[name] for name in ("dataset", "variant", "replicas", "seed")}
+        shown |= final.model_.training.to_json()
         figures = {f"test/{name}": number for name, number in test.items()}
-        board.finish({name: value for name, value in settings.items() if value is not None}, figures)
+        board.finish({name: value for name, value in shown.items() if value is not None}, figures)
     return report, final
 
 

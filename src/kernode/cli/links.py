@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, say
-from kernode.cli.fit import fit_and_save, print_end, runs_and_seeds
-from kernode.cli.options.graph import GraphOptions
-from kernode.cli.options.method import CommonTrainingOptions, PartOptions
-from kernode.cli.options.run import RUN, FitOptions, OutputOptions
+from kernode.cli.fit import FitGraphOptions, fit_and_save, print_end, runs_and_seeds
+from kernode.cli.options.run import FitOptions, OutputOptions
 from kernode.cli.settings_file import with_settings
-
-if TYPE_CHECKING:
-    pass
 
 
 def links(
     *,
-    graph: GraphOptions,
+    graph: FitGraphOptions,
     variant: Annotated[
         str | None,
         typer.Option(
@@ -32,13 +27,9 @@ def links(
         ),
     ] = None,
     run: FitOptions,
-    parts: PartOptions,
-    training: CommonTrainingOptions,
     all_edges: Annotated[
         bool,
-        typer.Option(
-            "--all-edges", help="Train on every edge, for vectors of nodes: none is left to test.", **RUN
-        ),
+        typer.Option("--all-edges", help="Train on every edge, for vectors of nodes: none is left to test."),
     ] = False,
     output: OutputOptions,
 ) -> None:
@@ -55,17 +46,16 @@ def links(
     """
     started = time.perf_counter()
     usual = "embedding" if all_edges else "auto"
-    changes = parts.changes() | training.changes()
-    variant, changes = with_settings(run.settings, "links", variant, usual, changes)
+    changes = graph.method_changes(run.epochs)
+    variant, changes = with_settings(graph.settings_file, "links", variant, usual, changes)
 
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
     from kernode.models.changes import Changes
     from kernode.tasks.links.evaluation import lines
 
-    parameters = Changes.of(**changes, precision=run.precision).parameters()
-    kind = LinkKernelTransformer if all_edges else LinkPredictor
-    model = kind(variant, **parameters, random_state=run.seed, replicas=len(run.seeds()), device=run.device)
-
+    parameters = Changes.of(**changes, precision=graph.part("run").precision).parameters()
+    parameters |= {"random_state": run.seed, "replicas": len(run.seeds()), "device": graph.part("run").device}
+    model = (LinkKernelTransformer if all_edges else LinkPredictor)(variant, **parameters)
     out = Path(f"{graph.name}-links-{variant}.safetensors")
     report, _ = fit_and_save(model, lambda read: {"X": read}, graph, run, output, started, usual=out)
     if output.json:
@@ -74,5 +64,6 @@ def links(
     say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
     for line in lines(report) if "test" in report else ():
         say(f"  {'[bold yellow]' if ': ahead by' in line else ''}{line}")
-    words = ["embed" if all_edges else "missing", report["model"], *([] if run.with_graph else graph.files)]
-    print_end(report, [*words, *(("-o", "vectors.parquet") if all_edges else ())])
+    files = [] if run.with_graph else graph.model_words
+    words = ["embed", "-o", "vectors.parquet"] if all_edges else ["predict-links"]
+    print_end(report, [words[0], report["model"], *files, *words[1:]])

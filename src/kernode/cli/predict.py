@@ -53,11 +53,11 @@ def predict(
 
     New nodes and edges are added to the graph that the model learned from, and nothing is trained again:
     answers equal those computed on the whole larger graph. A model of `kernode fit --with-graph` has that
-    graph; of any other give the very same as DATA and --nodes.
+    graph; of any other give the very same as --graph and --nodes.
 
     Example: [bold]kernode predict cora.safetensors -o predictions.csv[/]
 
-    Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
+    Your own tables: [bold]kernode predict edges.safetensors --graph edges.csv --nodes nodes.csv -o out.csv[/]
 
     New nodes: [bold]kernode predict edges.safetensors --new-nodes new-nodes.csv --new-edges new-edges.csv[/]
     """

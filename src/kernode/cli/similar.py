@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_table, progress, say
-from kernode.cli.options.model import QueryOptions, as_node, chosen_nodes, names_of
+from kernode.cli.options.model import ModelOptions, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting, warn
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def similar(
     *,
-    model: QueryOptions,
+    model: ModelOptions,
     asked: Annotated[list[str], typer.Argument(metavar="NODE...", help="Nodes, by name or index.")],
     count: Annotated[int, typer.Option("--count", "-k", help="How many for each node.", min=1)] = 10,
     among: Annotated[

@@ -5,19 +5,20 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_apart, check_writable
-from kernode.cli.jobs import JobOptions
+from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
 from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
-from kernode.cli.options.run import RUN, OutputOptions, TensorBoardOption, check_board
+from kernode.cli.options.run import OutputOptions
 from kernode.cli.settings_file import write_settings
-from kernode.errors import InputError, KernodeError, kept
+from kernode.errors import InputError, KernodeError, bad_setting, kept
 
 if TYPE_CHECKING:
     from kernode.search.space import Problem
@@ -26,9 +27,31 @@ if TYPE_CHECKING:
 _SHOWN = 5  # trials
 
 
+@dataclass(frozen=True, kw_only=True)
+class TuneSettings(JobSettings):
+    """How a search runs."""
+
+    batch: int = 16  # trials that are trained at a time
+    folds: int = 0  # to cross-validate on; 0: as split
+    study: Path | None = None  # file of the search, DATA-VARIANT-METRIC.db
+    tensorboard: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("batch", 1), ("folds", 0)):
+            if getattr(self, name) < least:
+                raise bad_setting(name, f"an integer ≥ {least}", getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneGraphOptions(GraphOptions):
+    """A graph to search settings for, and all settings of the search."""
+
+    takes: ClassVar[dict[str, Any]] = GraphOptions.takes | {"run": TuneSettings}
+
+
 def tune(
     *,
-    graph: GraphOptions,
+    graph: TuneGraphOptions,
     variant: Annotated[
         str | None,
         typer.Option(
@@ -39,46 +62,46 @@ def tune(
     metric: Annotated[
         Literal["accuracy", "map", "auc"], typer.Option(help="What to raise on validation data; auc: links.")
     ] = "accuracy",
-    folds: Annotated[int, typer.Option(help="Cross-validate on so many folds; 0: as split.", min=0)] = 0,
-    batch: Annotated[int, typer.Option(help="Trials that are trained at a time.", min=1)] = 16,
     epochs: Annotated[
         int | None, typer.Option(help="Training epochs.", show_default="as the variant has them")
     ] = None,
     split: SplitOption = None,
-    study: Annotated[
-        Path | None, typer.Option(help="File of the search.", show_default="DATA-VARIANT-METRIC.db")
-    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Settings file.", show_default="DATA-VARIANT-METRIC.toml"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Settings file.",
+            show_default="DATA-VARIANT-METRIC.toml",
+        ),
     ] = None,
-    replicas: Annotated[int, typer.Option(help="Runs of each trial, with seeds S, S+1, …", min=1, **RUN)] = 1,
-    seed: Annotated[int, typer.Option(help="S: of the search, the split and the first run.", **RUN)] = 0,
-    tensorboard: TensorBoardOption = None,
-    device: JobOptions,
+    replicas: Annotated[int, typer.Option(help="Runs of each trial, with seeds S, S+1, …", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="S: of the search, the split and the first run.")] = 0,
+    jobs: JobsOption = None,
     output: OutputOptions,
 ) -> None:
     """Search for good settings, many trials at a time; no test label is read.
 
     After an interrupt the same command goes on, and one with more --trials goes further.
 
-    Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --settings
+    Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --set
     cora-k3-accuracy.toml[/]
 
     Four stacks of trials at a time: [bold]kernode tune cora --trials 100 --jobs 4[/]
 
     Your own tables: [bold]kernode tune edges.csv --nodes nodes.csv --label topic[/]
     """
-    started = time.perf_counter()
+    started, settings = time.perf_counter(), graph.part("run")
+    device, folds = JobOptions.of(settings, jobs), settings.folds
     if metric == "auc" and (folds or split is not None):
         sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
         raise InputError(sentence, "conflict", setting="folds" if folds else "split")
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
-    study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
+    study, out = settings.study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
     check_writable(study, out)
     check_apart((study, out), (*graph.inputs, split))
-    board = check_board(tensorboard, elsewhere=device.elsewhere)
+    board = device.board(settings.tensorboard)
 
     from kernode.search.space import Problem
     from kernode.search.tune import search
@@ -93,13 +116,13 @@ def tune(
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
-                problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
+                problem, study, trials=trials, batch=settings.batch, place=place, threads=device.threads_each,
                 progress=begin(trials), callbacks=() if board is None else (board,),
             )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
     command = "links" if problem.of_links else "fit"
-    words = ["kernode", command, *graph.words, "--settings", str(out)]
+    words = ["kernode", command, *graph.words, "--set", str(out)]
     words += ["--split", split] if split else []
     words += ["--seed", str(seed)] if _has_random_split(problem) else []
     # replicas on links share the first's split
