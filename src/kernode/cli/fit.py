@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import WRITERS, check_apart, check_out, check_writable, replaced_file, write_table
-from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels
+from kernode.cli.option_groups import option
+from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
 from kernode.cli.options.run import FitOptions, FitSettings, OutputOptions
 from kernode.cli.options.settings import METHOD, board_of
 from kernode.cli.predict import predictions as predictions_of
@@ -38,20 +38,18 @@ def fit(
     *,
     graph: FitGraphOptions,
     variant: Annotated[
-        str | None,
-        typer.Option(help="A method with its settings, by name; see below.", show_default="auto"),
+        str | None, option("A method with its settings, by name; see below.", show_default="auto")
     ] = None,
     split: SplitOption = None,
     run: FitOptions,
     all_labels: Annotated[
-        bool, typer.Option("--all-labels", help="After testing, train again on all labels; save that.")
+        bool, option("After testing, train again on all labels; save that.", "--all-labels")
     ] = False,
     predictions: Annotated[
-        Path | None,
-        typer.Option(help="Also predict every node: FILE.csv, .parquet or .json.", show_default=False),
+        Path | None, option("Also predict every node: FILE.csv, .parquet or .json.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say whether it fits and how long it takes, and end.")
+        bool, option("Say whether it fits and how long it takes, and end.", "--dry-run")
     ] = False,
     output: OutputOptions,
 ) -> None:
@@ -117,7 +115,7 @@ def fit_and_save(
     out, settings = run.out or usual, graph.part("run")
     check_writable(out)
     check_apart((out, predictions, run.checkpoint), (*graph.inputs, graph.settings_file, split))
-    from kernode.cli.progress_bar import InputNotes, ProgressBar
+    from kernode.cli.progress_bar import ProgressBar
     from kernode.graph.share import require_whole
     from kernode.models.fit import checkpoint_parts
 
@@ -129,11 +127,11 @@ def fit_and_save(
             read = graph.graph()
             if run.with_graph:
                 require_whole(read, "a model with its graph")
-            notes = InputNotes(read, quiet=output.silent)
-            callbacks = [one for one in (notes, ProgressBar(begin), file, board) if one is not None]
+            bar = ProgressBar(begin, lambda: tell_notes(read, quiet=output.silent))
+            callbacks = [one for one in (bar, file, board) if one is not None]
             model.set_params(callbacks=callbacks).fit(**arguments(read))
             final = model.refit() if again and model.leaves_labels else model
-            notes.tell()
+            bar.tell_notes()
         replaced = out.exists()
         final.save(out, with_graph=run.with_graph)
         if predictions is not None:
@@ -195,53 +193,16 @@ def print_end(report: dict[str, Any], following: list[str], more: str = "") -> N
 
 def _print_report(report: dict[str, Any], files: list[str]) -> None:
     """Print figures, cost, and the next command, which needs some files."""
+    from kernode.tasks.classes.evaluation import fit_lines  # here: it imports torch
+
     sizes = " / ".join(f"{report['sizes'][part]:,}" for part in ("train", "validation", "test"))
     name, runs = escape(report["dataset"]), runs_and_seeds(report)
     say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
-    if report["chosen_by_validation"]:
-        _print_choice(report)
-    _print_figures(report)
+    for line in fit_lines(report):
+        say(f"  {escape(line)}")
     again = report["trained_again_on"]
     trained = f" (trained again on all {again:,} labelled nodes)" if again else ""
     predict = ["predict", report["model"], *files, "-o", "predictions.csv"]
     print_end(report, [] if report["predictions"] else predict, trained)
     if report["predictions"]:
         print_line("predictions", escape(report["predictions"]))
-
-
-def _print_choice(report: dict[str, Any]) -> None:
-    """The method that was kept, and below it the others, each with its epochs."""
-    by, epochs = "mAP" if report["select_by"] == "map" else "accuracy", report["epochs_tried"]
-    after = {
-        name: f"{figure:.2f} % after {epochs[name]}"
-        for name, figure in report["chosen_by_validation"].items()
-    }
-    chosen = report["variant"]
-    s = "s" * (epochs[chosen] != 1)
-    print_line("chosen by validation", f"{chosen}, {by} {after.pop(chosen)} epoch{s}")
-    print_line("", f"[dim]not: {', '.join(f'{name} {figure}' for name, figure in after.items())}[/]")
-    test = report["test"]
-    if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:
-        print_line("", "[dim]chosen once for all runs; their validation and test nodes overlap[/]")
-
-
-def _print_figures(report: dict[str, Any]) -> None:
-    from kernode.tasks.classes.evaluation import FEW, all_runs, lines, percent  # here: it imports torch
-
-    r, test, validation = report["replicas"], report["test"], report["validation"]
-    if test["accuracy_mean"] is None:
-        print_line("test accuracy", "none: no node was kept for a test")
-    else:
-        for line in lines(test, "test accuracy"):
-            say(f"  {escape(line)}")
-    if validation["accuracy_mean"] is not None:
-        print_line("validation accuracy", f"{percent(validation, 'accuracy', r)}{all_runs(validation)}")
-    if similarity := test["similarity"]:
-        spread = f" ± {similarity['map_std']:.2f}" if r > 1 else ""
-        # Among few nodes hardly ten are of one class: even the best order would seem imprecise.
-        ten = "" if test["nodes"] < FEW else f", {similarity['precision_at_10']:.2f} % precision at 10"
-        print_line("similar nodes", f"{similarity['map']:.2f}{spread} % mAP{ten}")
-    if report["hop_weights"]:
-        shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
-        empty = "; –: no such term" if "–" in shown else ""
-        print_line("hop weights ω", f"{'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")

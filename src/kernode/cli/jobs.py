@@ -6,25 +6,20 @@ import io
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-import typer
-
-from kernode.cli.options.settings import RunSettings, board_of
+from kernode.cli.option_groups import option
+from kernode.cli.options.settings import RunSettings
 from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting
-
-if TYPE_CHECKING:
-    from kernode.training.tensorboard import TensorBoard
 
 JobsOption = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        help="Trainings at a time, each a process with one CPU thread, or as many as set; -1: one per core. "
+    option(
+        "Trainings at a time, each a process with one CPU thread, or as many as set; -1: one per core. "
         "They share a GPU. Results are the same for every N.",
+        metavar="N",
         show_default="one at a time, with all cores",
     ),
 ]
@@ -38,7 +33,7 @@ class JobSettings(RunSettings):
     Without an address they start one here.
     """
 
-    backend: Annotated[Literal["loky", "dask", "ray"] | None, typer.Option(help="What runs them.")] = None
+    backend: Annotated[Literal["loky", "dask", "ray"] | None, option("What runs them.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +66,6 @@ class JobOptions(JobSettings):
         """
         return 1 if self.threads is None and (self.jobs or self.backend) else self.threads
 
-    def board(self, folder: Path | None) -> TensorBoard | None:
-        """TensorBoard's callback, if it has a folder."""
-        if folder is not None and self.elsewhere:
-            sentence = "TensorBoard is for trainings of this process. Leave out jobs and backend."
-            raise InputError(sentence, "conflict", setting="tensorboard")
-        return board_of(folder)
-
     @contextmanager
     def workers(self) -> Iterator[None]:
         """Give joblib its workers."""
@@ -86,17 +74,21 @@ class JobOptions(JobSettings):
             return
         from joblib import parallel_config
 
-        cluster = {"dask": self._dask, "ray": self._ray}.get(self.backend or "", nullcontext)
-        with cluster(), parallel_config(backend=self.backend or "loky", n_jobs=self.jobs or -1):
+        backend = self.backend or "loky"
+        with ExitStack() as stack:
+            try:
+                stack.enter_context({"dask": self._dask, "ray": self._ray}.get(backend, nullcontext)())
+            except ImportError:
+                sentence = f"it needs {backend.title()}: pip install 'kernode[{backend}]'."
+                raise MissingExtraError(sentence, "extra", extra=backend, setting="backend") from None
+            stack.enter_context(parallel_config(backend=backend, n_jobs=self.jobs or -1))
             yield
 
     @contextmanager
     def _dask(self) -> Iterator[None]:
-        try:
-            import dask
-            from distributed import Client
-        except ImportError:
-            raise _missing("Dask", "dask") from None
+        import dask
+        from distributed import Client
+
         address = dask.config.get("scheduler-address", None)  # DASK_SCHEDULER_ADDRESS, or Dask's own files
         own: dict[str, Any] = {"n_workers": self._count(address), "threads_per_worker": 1}
         own |= {"dashboard_address": None, "silence_logs": logging.CRITICAL}
@@ -109,11 +101,9 @@ class JobOptions(JobSettings):
 
     @contextmanager
     def _ray(self) -> Iterator[None]:
-        try:
-            import ray
-            from ray.util.joblib import register_ray
-        except ImportError:
-            raise _missing("Ray", "ray") from None
+        import ray
+        from ray.util.joblib import register_ray
+
         address = os.environ.get("RAY_ADDRESS")
         own: dict[str, Any] = {"address": "local", "num_cpus": self._count(address)}
         try:
@@ -136,8 +126,3 @@ class JobOptions(JobSettings):
             sentence = f"the cluster at {address} has workers of its own. Leave out their number."
             raise InputError(sentence, "conflict", setting="jobs")
         return None if self.jobs == -1 else self.jobs
-
-
-def _missing(library: str, extra: str) -> MissingExtraError:
-    sentence = f"the backend {extra} needs {library}: pip install 'kernode[{extra}]'."
-    return MissingExtraError(sentence, "extra", package=library, extra=extra, setting="backend")

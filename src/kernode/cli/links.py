@@ -6,11 +6,11 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, say
 from kernode.cli.fit import FitGraphOptions, fit_and_save, print_end, runs_and_seeds
+from kernode.cli.option_groups import option
 from kernode.cli.options.run import FitOptions, OutputOptions
 from kernode.cli.settings_file import with_settings
 
@@ -20,29 +20,25 @@ def links(
     graph: FitGraphOptions,
     variant: Annotated[
         str | None,
-        typer.Option(
-            help="auto (kernel while validation rises), kernel (g_θ and dot product), kernel-tuned, "
+        option(
+            "auto (kernel while validation rises), kernel (g_θ and dot product), kernel-tuned, "
             "embedding (for vectors of nodes), gae or vgae (Kipf & Welling 2016).",
             show_default="auto, with --all-edges embedding",
         ),
     ] = None,
     run: FitOptions,
     all_edges: Annotated[
-        bool,
-        typer.Option("--all-edges", help="Train on every edge, for vectors of nodes: none is left to test."),
+        bool, option("Train on every edge, for vectors of nodes: none is left to test.", "--all-edges")
     ] = False,
     output: OutputOptions,
 ) -> None:
     """Train a link predictor on 85 % of the edges; print AUC, AP, Hits@k and MRR on 10 %.
 
-    The split is VGAE's: 5 % of the edges choose the epoch, 10 % test, each with as many non-edges. The
-    first run's seed is the split's, too.
+    5 % of the edges choose the epoch, and all parts have as many non-edges (VGAE's split).
 
     Example: [bold]kernode links cora --variant gae --replicas 10[/]
 
     Vectors without any label: [bold]kernode links cora --all-edges[/], then `kernode embed`.
-
-    Your own tables: [bold]kernode links edges.csv --nodes nodes.parquet[/]
     """
     started = time.perf_counter()
     usual = "embedding" if all_edges else "auto"

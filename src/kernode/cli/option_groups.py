@@ -15,6 +15,16 @@ from kernode.cli.log_file import start_log
 from kernode.cli.ranks import require_shares
 
 
+def option(text: str, *names: str, **more: Any) -> Any:
+    """An option with a help text, and names unless its parameter's own is enough."""
+    return typer.Option(*names, help=text, **more)
+
+
+def argument(text: str, **more: Any) -> Any:
+    """An argument with a help text."""
+    return typer.Argument(help=text, **more)
+
+
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """Give typer one option for each field of a command's groups, and the command one value for each group.
 

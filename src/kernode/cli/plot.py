@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import progress, say
 from kernode.cli.files import check_folder
+from kernode.cli.option_groups import argument, option
 from kernode.cli.options.model import ModelOptions
 from kernode.cli.options.run import LayoutOption, OutputOptions
 from kernode.viz.pictures import NAMES
@@ -19,19 +19,15 @@ def plot(
     *,
     model: ModelOptions,
     pictures: Annotated[
-        list[str] | None, typer.Argument(help=f"Of {', '.join(NAMES)}.", show_default="all that apply")
+        list[str] | None, argument(f"Of {', '.join(NAMES)}.", show_default="all that apply")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder.", show_default="MODEL-pictures")
-    ] = None,
+    out: Annotated[Path | None, option("Folder.", "--out", "-o", show_default="MODEL-pictures")] = None,
     layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
     """Draw a model: the plane of its nodes, its kernel, its training, its answers about test nodes.
 
-    Every picture is a PNG and an SVG as wide as a column (3.4 inches), in colours that colour-blind readers
-    tell apart. What does not apply to a model is said: without test nodes nothing judges its answers.
-    Needs the extra `plots`.
+    Every picture is a PNG and an SVG as wide as a column (3.4 inches). Needs the extra `plots`.
 
     Example: [bold]kernode plot cora.safetensors -o pictures[/]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from kernode.cli.console import progress
 from kernode.cli.files import WRITERS, Table, check_out
+from kernode.cli.option_groups import argument
 from kernode.cli.options.model import CountOption, ModelOptions, OutTableOption, as_node, names_of
 from kernode.cli.options.run import OutputOptions
 
@@ -15,17 +14,14 @@ from kernode.cli.options.run import OutputOptions
 def predict_links(
     *,
     model: ModelOptions,
-    node: Annotated[
-        str | None, typer.Argument(help="Links of this node; of the whole graph if not given.")
-    ] = None,
+    node: Annotated[str | None, argument("Links of this node; of the whole graph if not given.")] = None,
     count: CountOption = 10,
     out: OutTableOption = None,
     output: OutputOptions,
 ) -> None:
     """Write the likeliest node pairs without an edge, with the probability of a link.
 
-    No edge of the graph is among them, whether it trained the model or was held out to choose or to test.
-    Every pair is looked at, and of equally likely ones the first in the graph come first.
+    Every pair is compared; edges that were held out to choose or to test are left out, too.
 
     Example: [bold]kernode predict-links cora-links-auto.safetensors -k 20[/]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import check_out
+from kernode.cli.option_groups import option
 from kernode.cli.options.model import ModelOptions
 from kernode.cli.options.run import LayoutOption, OutputOptions
 
@@ -17,16 +17,13 @@ from kernode.cli.options.run import LayoutOption, OutputOptions
 def report(
     *,
     model: ModelOptions,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="FILE.html.", show_default="MODEL-report.html")
-    ] = None,
+    out: Annotated[Path | None, option("FILE.html.", "--out", "-o", show_default="MODEL-report.html")] = None,
     layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
     """Write one page about a model: accuracy and baselines, nodes, classes, uncertain answers, settings.
 
-    The page is a single file with all that it needs and opens in any browser, without a network. Its charts
-    answer to the pointer. Needs the extra `report`.
+    The page is a single file and needs no network. Needs the extra `report`.
 
     Example: [bold]kernode report cora.safetensors -o report.html[/]
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_table, progress, say
+from kernode.cli.option_groups import argument, option
 from kernode.cli.options.model import ModelOptions, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting, warn
@@ -21,42 +21,36 @@ if TYPE_CHECKING:
 def similar(
     *,
     model: ModelOptions,
-    asked: Annotated[list[str], typer.Argument(metavar="NODE...", help="Nodes, by name or index.")],
-    count: Annotated[int, typer.Option("--count", "-k", help="How many for each node.", min=1)] = 10,
-    among: Annotated[
-        str | None, typer.Option(help="Look among these only: a,b,c or a file with one per line.")
-    ] = None,
+    asked: Annotated[list[str], argument("Nodes, by name or index.", metavar="NODE...")],
+    count: Annotated[int, option("How many for each node.", "--count", "-k", min=1)] = 10,
+    among: Annotated[str | None, option("Look among these only: a,b,c or a file with one per line.")] = None,
     of_class: Annotated[
-        str | None, typer.Option("--class", help="Look among nodes that are known to be of this class.")
+        str | None, option("Look among nodes that are known to be of this class.", "--class")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Look where a column of the node table has a value: venue=ICML, or year=2000..2005 "
-            "(also 2000.. and ..2005). Can be repeated.",
-            show_default=False,
+        option(
+            "Look where a column of the node table has a value: venue=ICML, or year=2000..2005 "
+            "(also 2000.. and ..2005). Can be repeated."
         ),
     ] = None,
     unlisted: Annotated[
-        bool, typer.Option("--unlisted", help="Look among nodes, too, that only edges mention.")
+        bool, option("Look among nodes, too, that only edges mention.", "--unlisted")
     ] = False,
     exact: Annotated[
         bool | None,
-        typer.Option(
+        option(
+            "Compare with every node, or use the index, which is made if need be.",
             "--exact/--index",
-            help="Compare with every node, or ask the index beside the model, which is made if need be; "
-            "left out: the index where there is one and the graph has 10,000 nodes or more.",
-            show_default=False,
+            show_default="the index of a graph with 10,000 nodes or more, if there is one",
         ),
     ] = None,
     output: OutputOptions,
 ) -> None:
     """Show the nodes that the learned kernel finds most similar to some, with similarity and known class.
 
-    The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
-    node is compared, or those that an index finds (MODEL.index, of the extra `index`): their similarities
-    are exact, too, but a few nodes may be missed, and the answer says so. With --among, --class or --where
-    all nodes that are left are compared. Nodes that only edges mention are left out without --unlisted.
+    The similarity is K on vectors of length 1, the mean of the model's runs. An index (MODEL.index, of the
+    extra `index`) may miss a few nodes, and the answer says so; --among, --class and --where compare all.
 
     Example: [bold]kernode similar cora.safetensors 35 1033 -k 5[/]
 

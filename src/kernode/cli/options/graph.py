@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import harmless, say
+from kernode.cli.option_groups import argument, option
 from kernode.cli.options.settings import SetOptions, TableSettings
 from kernode.cli.ranks import processes
 from kernode.errors import InputError
@@ -29,15 +29,12 @@ DATA_HELP = (
 )
 NodesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Table of nodes: ids, features, labels (CSV, Parquet, Arrow, JSON, Excel, …). May be repeated.",
-        show_default=False,
-    ),
+    option("Table of nodes: ids, features, labels (CSV, Parquet, Arrow, JSON, Excel, …). May be repeated."),
 ]
 SplitOption = Annotated[
     str | None,
-    typer.Option(
-        help="fastgcn, public, jk, fractions 0.6/0.2/0.2, counts 140/500/1000, 20-per-class, or a file "
+    option(
+        "fastgcn, public, jk, fractions 0.6/0.2/0.2, counts 140/500/1000, 20-per-class, or a file "
         "(.npz, .json, .csv)."
     ),
 ]
@@ -50,10 +47,7 @@ class TableOptions(SetOptions):
     takes: ClassVar[dict[str, Any]] = {"table": TableSettings}
 
     nodes: NodesOption = None
-    label: Annotated[
-        str | None,
-        typer.Option(help="Column of the classes; empty cells are unknown.", show_default=False),
-    ] = None
+    label: Annotated[str | None, option("Column of the classes; empty cells are unknown.")] = None
 
     def columns(self) -> dict[str, Any]:
         """What is given about tables, as arguments of ``read_table``."""
@@ -73,7 +67,7 @@ class TableOptions(SetOptions):
 class GraphOptions(TableOptions):
     """One graph: a name, a file, or tables."""
 
-    data: Annotated[str, typer.Argument(help=DATA_HELP)]
+    data: Annotated[str, argument(DATA_HELP)]
 
     def __post_init__(self) -> None:
         super().__post_init__()

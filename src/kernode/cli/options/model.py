@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import harmless, print_json, say, write_data
 from kernode.cli.files import Table, as_csv, rows_of, write_table
+from kernode.cli.option_groups import argument, option
 from kernode.cli.options.graph import NodesOption, file_of, load_data, print_notes
 from kernode.cli.options.run import OutputOptions
 from kernode.cli.options.settings import DeviceSettings, SetOptions
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from kernode.models.model import Model
 
 OutTableOption = Annotated[
-    Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
+    Path | None, option("FILE.csv, .parquet or .json; stdout if not given.", "--out", "-o")
 ]
-CountOption = Annotated[int, typer.Option("--count", "-k", help="How many.", min=1)]
+CountOption = Annotated[int, option("How many.", "--count", "-k", min=1)]
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,13 @@ class ModelOptions(SetOptions):
 
     takes: ClassVar[dict[str, Any]] = {"table": _TableSettings, "run": DeviceSettings}
 
-    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` or `kernode links` wrote.")]
+    model: Annotated[Path, argument("A model file that `kernode fit` or `kernode links` wrote.")]
     data: Annotated[
         str | None,
-        typer.Option(
-            "--graph",
-            help="Its graph, or another with the same columns; not needed where the model has its graph or "
+        option(
+            "Its graph, or another with the same columns; not needed where the model has its graph or "
             "that is a built-in one.",
-            show_default=False,
+            "--graph",
         ),
     ] = None
     nodes: NodesOption = None

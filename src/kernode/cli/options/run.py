@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from kernode.cli.console import warned
 from kernode.cli.files import check_writable
+from kernode.cli.option_groups import option
 from kernode.cli.options.settings import RunSettings
 from kernode.cli.ranks import rank, restarted
 from kernode.errors import InputError, bad_setting, kept
@@ -25,18 +24,17 @@ if TYPE_CHECKING:
 _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 
 OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", help="Model file.", show_default="DATA-VARIANT.safetensors"),
+    Path | None, option("Model file.", "--out", "-o", show_default="DATA-VARIANT.safetensors")
 ]
-LayoutOption = Annotated[str, typer.Option(help="How nodes are laid out: tsne, umap or pca.")]
+LayoutOption = Annotated[str, option("How nodes are laid out: tsne, umap or pca.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
     """What is printed."""
 
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")] = False
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object, nothing else.")] = False
+    quiet: Annotated[bool, option("No progress and no warnings.", "--quiet", "-q")] = False
+    json: Annotated[bool, option("Print one JSON object, nothing else.", "--json")] = False
 
     def __post_init__(self) -> None:
         warned.shown = not self.silent
@@ -66,23 +64,17 @@ class FitOptions:
 
     replicas: Annotated[
         int | None,
-        typer.Option(
-            help="Runs with seeds S, S+1, …, trained together.",
+        option(
+            "Runs with seeds S, S+1, …, trained together.",
             show_default=f"{_RUNS}; fit on a CPU, with more than {_LARGE:,} feature values: {_FEW_RUNS}",
         ),
     ] = None
-    seed: Annotated[int, typer.Option(help="S, the first run's seed.")] = 0
-    epochs: Annotated[int | None, typer.Option(help="Training epochs.", show_default="the variant's")] = None
+    seed: Annotated[int, option("S, the first run's seed.")] = 0
+    epochs: Annotated[int | None, option("Training epochs.", show_default="the variant's")] = None
     out: OutOption = None
-    with_graph: Annotated[
-        bool, typer.Option("--with-graph", help="Keep the graph in the model's file, too.")
-    ] = False
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="File for interrupted training.", show_default=False)
-    ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from --checkpoint, which must be there.")
-    ] = False
+    with_graph: Annotated[bool, option("Keep the graph in the model's file, too.", "--with-graph")] = False
+    checkpoint: Annotated[Path | None, option("File for interrupted training.")] = None
+    resume: Annotated[bool, option("Go on from --checkpoint, which must be there.", "--resume")] = False
 
     def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
         """The seeds of the replicas: as many as given, or as a graph of such sizes can afford."""

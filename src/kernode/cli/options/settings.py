@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
-import typer
-
 from kernode.cli.files import check_folder
+from kernode.cli.option_groups import option
 from kernode.cli.ranks import rank
 from kernode.errors import InputError, bad_setting
 
@@ -91,8 +90,8 @@ def parse_features(text: str) -> dict[str, str | None]:
 class DeviceSettings:
     """Where it is computed."""
 
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or, of several GPUs, cuda:1.")] = "auto"
-    threads: Annotated[int | None, typer.Option(help="CPU threads.")] = None
+    device: Annotated[str, option("auto, cpu, cuda or, of several GPUs, cuda:1.")] = "auto"
+    threads: Annotated[int | None, option("CPU threads.")] = None
 
     def place(self) -> Place:
         """The device, after the threads are set."""
@@ -110,7 +109,7 @@ class RunSettings(DeviceSettings):
     """Where trainings are computed, and whether with the same bits each time."""
 
     deterministic: Annotated[
-        bool, typer.Option("--deterministic", help="The same bits each time on a GPU, too, but slower.")
+        bool, option("The same bits each time on a GPU, too, but slower.", "--deterministic")
     ] = False
 
     def computing(self) -> AbstractContextManager[None]:
@@ -136,10 +135,7 @@ class SetOptions:
 
     takes: ClassVar[dict[str, Any]] = {}  # parts, with the classes of their settings
 
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PART.NAME=VALUE", help=_HELP, show_default=False),
-    ] = None
+    changes: Annotated[list[str] | None, option(_HELP, "--set", metavar="PART.NAME=VALUE")] = None
 
     def __post_init__(self) -> None:
         for part in self.takes:
