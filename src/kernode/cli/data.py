@@ -115,7 +115,7 @@ def convert(
         check_out(out, (".npz",), graph.inputs)
     else:
         check_folder(out)
-    with kept(lambda: "Nothing was written."), progress("convert", quiet=output.silent):
+    with progress("convert", quiet=output.silent):
         found = _to_file(graph, out) if out.suffix else _to_store(graph, out)
     found["out"] = str(out)
     if output.json:
@@ -142,11 +142,12 @@ def _to_store(graph: GraphOptions, out: Path) -> dict[str, Any]:
     from kernode.io.tables.read import open_tables
 
     require_free(out)
-    if is_table(graph.data):
-        with open_tables(graph.data, **graph.columns()) as tables:
-            store = write_store_of_tables(tables, out)
-    else:
-        store = write_store(graph.graph(), out)
+    with kept(lambda: "Nothing was written."):
+        if is_table(graph.data):
+            with open_tables(graph.data, **graph.columns()) as tables:
+                store = write_store_of_tables(tables, out)
+        else:
+            store = write_store(graph.graph(), out)
     return {
         "dataset": store.name,
         "nodes": store.nodes,
