@@ -115,7 +115,7 @@ def print_json(values: dict[str, Any]) -> None:
 
 def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any) -> Table:
     """Make an empty table: right-justified figures, and in ``left`` texts, which wrap if need be."""
-    table = Table(**look)
+    table = Table(**{"box": None, "pad_edge": False, "title_justify": "left", **look})
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right", no_wrap=column not in left)
     return table

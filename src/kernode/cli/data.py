@@ -37,7 +37,7 @@ def list_(*, output: OutputOptions) -> None:
         print_json({"datasets": [asdict(entry) | {"classes": entry.classes} for entry in datasets()]})
         return
     columns = ("", "nodes", "edges (paper)", "classes", "features", "FastGCN split", "JK split", "here")
-    table = new_table(columns, left=("", "here"), box=None, pad_edge=False)
+    table = new_table(columns, left=("", "edges (paper)", "FastGCN split", "JK split", "here"))
     for entry in datasets():
         splits = (" / ".join(f"{size:,}" for size in sizes) for sizes in (entry.fastgcn, entry.jk))
         table.add_row(

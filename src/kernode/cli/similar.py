@@ -150,7 +150,7 @@ def _print(answer: dict[str, Any]) -> None:
     known += "" if answer.get("listed", True) else " (not listed)"
     title = escape(f"most similar to {answer['node']}{known}")
     columns = ("rank", "node", "similarity", "class")
-    table = new_table(columns, left=("node", "class"), title=title, title_justify="left")
+    table = new_table(columns, left=("node", "class"), title=title)
     for rank, one in enumerate(answer["similar"], 1):
         of_class = "–" if one["class"] is None else one["class"]
         of_class += "" if one.get("listed", True) else " (not listed)"

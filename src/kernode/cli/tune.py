@@ -154,7 +154,7 @@ def _print_report(report: dict[str, Any], following: str) -> None:
     name = escape(report["dataset"])
     say(f"[bold]{name}[/] · {report['variant']} · {report['trials']} trials{escape(failed)}")
     columns = ("trial", f"validation {report['metric']}", "settings")
-    table = new_table(columns, left=("settings",), box=None, pad_edge=False)
+    table = new_table(columns, left=("settings",))
     for one in report["best"]:
         values = ", ".join(f"{key} {value}" for key, value in one["settings"].items())
         table.add_row(str(one["trial"]), f"{one['value']:.2f} %", escape(values))

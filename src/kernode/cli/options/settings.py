@@ -135,7 +135,9 @@ class SetOptions:
 
     takes: ClassVar[dict[str, Any]] = {}  # parts, with the classes of their settings
 
-    changes: Annotated[list[str] | None, option(_HELP, "--set", metavar="PART.NAME=VALUE")] = None
+    changes: Annotated[
+        list[str] | None, option(_HELP, "--set", metavar="PART.NAME=VALUE", rich_help_panel="Other settings")
+    ] = None
 
     def __post_init__(self) -> None:
         for part in self.takes:
