@@ -99,7 +99,7 @@ class _Console(Console):
     def write(self, content: str | Table) -> None:
         with self.capture() as text:
             self.print(content)
-        write_stdout(text.get())
+        write_stdout("\n".join(line.rstrip(" ") for line in text.get().split("\n")))
 
 
 def say(text: str) -> None:
