@@ -1,6 +1,6 @@
 """One graph on several processes: memory, bytes between them, time and accuracy, beside one process.
 
-    kernode data shard synthetic:nodes=1000000,degree=20 -o store
+    kernode data convert synthetic:nodes=1000000,degree=20 -o store
     python benchmarks/ranks.py store [--processes 1 2 4] [--variant k3] [--epochs 20] [--results results]
 
 The bytes that the network interface passes are read from the system (lo, of one machine; headers are in

@@ -137,10 +137,10 @@ def test_what_looks_like_a_program_is_a_text(tmp_path, monkeypatch, command):
     refused(parse_part, f"HopMLP(hidden={program})", FeatureMap, "map")
     (tmp_path / "s.toml").write_text(f'variant = "k3"\n[settings]\nhidden = "{program}"\n')
     for options in (
-        ("--settings", "s.toml"),
+        ("--set", "s.toml"),
         ("--kernel", program),
         ("--split", program),
-        ("--hidden", program),
+        ("--set", f"map.hidden={program}"),
     ):
         fails(command("fit", "graph.npz", *options), 2)
     assert not (tmp_path / "touched").exists()
@@ -421,11 +421,13 @@ def test_names_do_not_command_the_terminal(named_to_harm, command):
     assert not re.search(COMMANDS, "".join(said))
 
 
-@pytest.mark.parametrize("line", ["predict m", "predict m --new-edges more.csv --all", "missing links -k 7"])
+@pytest.mark.parametrize(
+    "line", ["predict m", "predict m --new-edges more.csv --all", "predict-links links -k 7"]
+)
 @pytest.mark.parametrize("json", [False, True])
 def test_data_commands_no_terminal_and_is_whole_in_a_pipe(named_to_harm, command, monkeypatch, line, json):
     pty = pytest.importorskip("pty")
-    if line.startswith("missing"):
+    if line.startswith("predict-links"):
         kn.LinkPredictor("kernel", epochs=1).fit(read_table("e.csv", "n.csv")).save("links", with_graph=True)
     words = [*line.split(), *(["--json"] if json else [])]
     code, piped, err = command(*words)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_table, progress, say
-from kernode.cli.options.model import QueryOptions, as_node, chosen_nodes, names_of
+from kernode.cli.option_groups import argument, option
+from kernode.cli.options.model import ModelOptions, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting
 
@@ -19,25 +19,22 @@ if TYPE_CHECKING:
 
 def similar(
     *,
-    model: QueryOptions,
-    asked: Annotated[list[str], typer.Argument(metavar="NODE...", help="Nodes, by name or index.")],
-    count: Annotated[int, typer.Option("--count", "-k", help="How many for each node.", min=1)] = 10,
-    among: Annotated[
-        str | None, typer.Option(help="Look among these only: a,b,c or a file with one per line.")
-    ] = None,
+    model: ModelOptions,
+    asked: Annotated[list[str], argument("Nodes, by name or index.", metavar="NODE...")],
+    count: Annotated[int, option("How many for each node.", "--count", "-k", min=1)] = 10,
+    among: Annotated[str | None, option("Look among these only: a,b,c or a file with one per line.")] = None,
     of_class: Annotated[
-        str | None, typer.Option("--class", help="Look among nodes that are known to be of this class.")
+        str | None, option("Look among nodes that are known to be of this class.", "--class")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Look where a column of the node table has a value: venue=ICML, or year=2000..2005 "
-            "(also 2000.. and ..2005). Can be repeated.",
-            show_default=False,
+        option(
+            "Look where a column of the node table has a value: venue=ICML, or year=2000..2005 "
+            "(also 2000.. and ..2005). Can be repeated."
         ),
     ] = None,
     unlisted: Annotated[
-        bool, typer.Option("--unlisted", help="Look among nodes, too, that only edges mention.")
+        bool, option("Look among nodes, too, that only edges mention.", "--unlisted")
     ] = False,
     output: OutputOptions,
 ) -> None:
@@ -119,7 +116,7 @@ def _print(answer: dict[str, Any]) -> None:
     known += "" if answer.get("listed", True) else " (not listed)"
     title = escape(f"most similar to {answer['node']}{known}")
     columns = ("rank", "node", "similarity", "class")
-    table = new_table(columns, left=("node", "class"), title=title, title_justify="left")
+    table = new_table(columns, left=("node", "class"), title=title)
     for rank, one in enumerate(answer["similar"], 1):
         of_class = "–" if one["class"] is None else one["class"]
         of_class += "" if one.get("listed", True) else " (not listed)"
