@@ -114,9 +114,9 @@ def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
 def _print(answer: dict[str, Any]) -> None:
     known = "" if answer["class"] is None else f", {answer['class']}"
     known += "" if answer.get("listed", True) else " (not listed)"
-    title = escape(f"most similar to {answer['node']}{known}")
+    say(escape(f"most similar to {answer['node']}{known}"))
     columns = ("rank", "node", "similarity", "class")
-    table = new_table(columns, left=("node", "class"), title=title)
+    table = new_table(columns, left=("node", "class"))
     for rank, one in enumerate(answer["similar"], 1):
         of_class = "–" if one["class"] is None else one["class"]
         of_class += "" if one.get("listed", True) else " (not listed)"

@@ -191,8 +191,8 @@ def smallest_change(on: NodeModelOnGraph, node: int, what: What = "edges") -> Sm
     else:
         nodes = on.graph.node_names
         names = list(chosen) if nodes is None else typed_names(nodes)[chosen].tolist() if chosen else []
-    result = queries.result(without(chosen))
-    return Smallest(what, tuple(chosen), proved, queries.count, result, tuple(names))
+    tried, result = queries.count, queries.result(without(chosen))
+    return Smallest(what, tuple(chosen), proved, tried, result, tuple(names))
 
 
 def _search(candidates: list[int], decides: Callable[[Sequence[int]], bool]) -> tuple[list[int], bool]:
