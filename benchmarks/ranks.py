@@ -1,13 +1,11 @@
 """One graph on several processes: memory, bytes between them, time and accuracy, beside one process.
 
-    kernode data shard synthetic:nodes=1000000,degree=20 -o store
+    kernode data convert synthetic:nodes=1000000,degree=20 -o store
     python benchmarks/ranks.py store [--processes 1 2 4] [--variant k3] [--epochs 20] [--results results]
 
-Every process counts what it receives from others, by what it is for, and the bytes that the network interface
-passes are read from the system (lo, of one machine; headers are in them). Beside stands the formula of
-docs/scale.md: per epoch and rank 3·H exchanges of the rows of other ranks that a rank's rows need, 2 of those
-that train or validate, each r·d numbers wide, and 2 (P − 1) / P times the parameters. Memory is that of a
-rank's rows of adjacency and features, and what the process held at most beyond what it had before.
+The bytes that the network interface passes are read from the system (lo, of one machine; headers are in
+them). Memory is that of a rank's rows of adjacency and features, and what the process held at most beyond
+what it had before.
 """
 
 from __future__ import annotations
@@ -21,8 +19,6 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
-
-KINDS = ("hops", "known nodes", "gradients")
 
 
 def worker(given: argparse.Namespace) -> None:
@@ -49,47 +45,14 @@ def worker(given: argparse.Namespace) -> None:
     changes = {"epochs": given.epochs, "patience": None, "powers": given.powers, "hops": given.hops}
     begun, sent = time.perf_counter(), loopback()
     outcome = train_variant(share, given.variant, run.place, run.seeds, given.split, **changes)
-    model = outcome.model
-    parameters = sum(value.numel() for value in model.parameters.values())
-    width = model.method.map.outputs * given.replicas * (given.precision // 8)  # type: ignore[attr-defined]
-    hops, known = planned(share, outcome, place)
-    hop_exchanges = 3 * model.method.map.hops * given.epochs + model.method.map.hops  # type: ignore[attr-defined]
-    expected = {
-        "hops": hop_exchanges * hops * width,
-        "known nodes": 2 * given.epochs * known * width,
-        "gradients": given.epochs * 2 * (ranks.size - 1) * parameters * (given.precision // 8) // ranks.size,
-    }
-    own = {
-        "rows_bytes": rows,
-        "most_bytes": (peak_at(place) or 0) - before,
-        "received": {kind: ranks.received[kind] for kind in KINDS},
-        "expected": expected,
-        "other": sum(ranks.received.values()) - sum(ranks.received[kind] for kind in KINDS),
-    }
-    everybody = ranks.of_all(own)
+    own = {"rows_bytes": rows, "most_bytes": (peak_at(place) or 0) - before}
+    everybody = ranks.gather(own)
     if ranks.first:
         print(json.dumps({
             "processes": ranks.size, "ranks": everybody, "seconds": round(time.perf_counter() - begun, 2),
             "seconds_per_epoch": round(outcome.seconds_per_epoch, 4), "loopback_bytes": loopback() - sent,
             "accuracy": outcome.report["test"]["runs"],
         }))  # fmt: skip
-
-
-def planned(share: Any, outcome: Any, place: Any) -> tuple[int, int]:
-    """Rows that one exchange of each kind brings from other ranks."""
-    import numpy as np
-
-    from kernode.compute.ranks import Exchange
-    from kernode.hops.corrections import near_rows
-    from kernode.tasks.classes.task import NodeTask, known_nodes
-    from kernode.training.run import Run
-
-    feature_map = outcome.model.method.map
-    near = near_rows(share, feature_map.hops, feature_map.powers)
-    hops = Exchange(share.ranks, share.bounds, np.unique(near.indices), place.device, "plan")
-    return hops.received, known_nodes(
-        share, NodeTask.of_splits(share, outcome.splits, Run((0,), place)).nodes, place.device
-    )[0].received
 
 
 def loopback() -> int:

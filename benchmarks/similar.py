@@ -47,7 +47,7 @@ def learned(data: str) -> tuple[str, NodeKernel]:
 def measure(kernel: NodeKernel) -> dict[str, Any]:
     """Both ways on one kernel."""
     started = time.perf_counter()
-    lists = len(kernel.directions.index.centres)
+    lists = kernel.directions.index.inverted.nlist
     built = time.perf_counter() - started
     queries = kn.positions(np.random.default_rng(0).choice(kernel.n_nodes, TOGETHER, replace=False))
     exact = kernel.similar(queries, K, exact=True)

@@ -66,12 +66,12 @@ def at_a_prompt(folder: Path) -> None:
     """The same with files; and Python gives the same answers from them."""
     with redirect_stdout(io.StringIO()):
         write_tables(folder)
-    method = "--variant k3-tuned --epochs 50 --replicas 1 --device cpu"
+    method = "--variant k3-tuned --epochs 50 --replicas 1 --set run.device=cpu"
     kernode(
         folder, f"fit citations.csv --nodes papers.csv --label topic {method} --with-graph -o topics.st -q"
     )
     new = "--new-nodes new-papers.csv --new-edges new-citations.csv"
-    kernode(folder, f"predict topics.st {new} -o new.csv --device cpu")
+    kernode(folder, f"predict topics.st {new} -o new.csv --set run.device=cpu")
     with (folder / "new.csv").open() as file:
         rows = list(csv.DictReader(file))
     names = [row["node"] for row in rows]

@@ -86,7 +86,7 @@ def _grouped(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, l
 
 
 def _name(title: str, reading: str) -> str:
-    return title if reading in ("", "each") else f"{title}, `--powers {reading}`"
+    return title if reading in ("", "each") else f"{title}, `map.powers={reading}`"
 
 
 def core_table() -> str:

@@ -18,21 +18,19 @@ def scale_tables() -> dict[str, Callable[[], str]]:
 def ranks(rows: list[dict[str, Any]]) -> str:
     """A line for each number of processes; of its ranks the one with most."""
     titles = (
-        "processes", "rows of adjacency and features", "share of one", "most memory", "received in all",
-        "formula", "passed by the system", "seconds an epoch", "test accuracy",
+        "processes", "rows of adjacency and features", "share of one", "most memory",
+        "passed by the system", "seconds an epoch", "test accuracy",
     )  # fmt: skip
     lines = [f"| {' | '.join(titles)} |", "|" + " --- |" * len(titles)]
     whole = rows[0]["ranks"][0]["rows_bytes"]
     for row in rows:
         own = row["ranks"]
         held = max(rank["rows_bytes"] for rank in own)
-        received = [sum(rank["received"].values()) for rank in own]
-        expected = sum(sum(rank["expected"].values()) for rank in own)
         mean, std = mean_and_std(row["accuracy"])
         cells = (
             str(row["processes"]), _mb(held), f"{held / whole:.3f}",
-            _mb(max(rank["most_bytes"] for rank in own)), _mb(sum(received)),
-            "–" if not expected else _mb(expected), _mb(row["loopback_bytes"]),
+            _mb(max(rank["most_bytes"] for rank in own)),
+            _mb(row["loopback_bytes"]),
             f"{row['seconds_per_epoch']:.2f}", f"{mean:.2f} ± {std:.2f}",
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")

@@ -20,15 +20,15 @@ from kernode.maps import (
     GCNII,
     MLP,
     ClassicGNN,
+    ConcatMap,
     DiffusedComponents,
     Diffusion,
     FeatureMap,
-    Free,
     HopMLP,
     HopNet,
     HopStages,
+    NodeEmbedding,
     Presmoothed,
-    SideBySide,
     Smoother,
     Standardized,
     Wrapped,
@@ -119,11 +119,11 @@ MAPS = [  # three outputs each, four side by side: a direction in one number is 
     MLP((), 3, normalize_rows=True),
     JKConcat((4, 4), 3),
     Wrapped.of(TwoLinear, outputs=3, width=6),
-    Free(3),
+    NodeEmbedding(3),
     Smoother(),
     Smoother(3, averaged=False),
     DiffusedComponents(3, hops=2),
-    SideBySide(HopMLP((4,), 2), DiffusedComponents(2, hops=3), 0.3),
+    ConcatMap(HopMLP((4,), 2), DiffusedComponents(2, hops=3), 0.3),
     BareMap(),
 ]
 
@@ -165,10 +165,10 @@ METHODS = {  # for three classes
     "attention": Method(GAT((8,), heads=2), _DOT, Softmax(class_weights="balanced")),
     "module": Method(JKConcat((8, 8), inner_dropout=0.2), _DOT, Softmax()),
     "norm": Method(Wrapped.of(Normed), _DOT, Softmax()),
-    "free": Method(Free(), _DOT, Joint(Hinge(triplets=200))),
+    "free": Method(NodeEmbedding(), _DOT, Joint(Hinge(triplets=200))),
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
-    "side by side": Method(SideBySide(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
+    "side by side": Method(ConcatMap(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
     "labels": LabelPropagation(shares=(0.3, 0.8)),
     "correct": CorrectAndSmooth(Method(MLP((8,)), _DOT, Softmax()), (0.0, 0.8), (0.5, 0.8)),
 }
@@ -176,7 +176,7 @@ METHODS = {  # for three classes
 LINK_METHODS = {
     **{name: LINK_VARIANTS[name].method for name in ("kernel", "gae", "vgae")},
     "rbf": LinkMethod(HopMLP((8,), 4), RBF(learned=True), scaled=True),
-    "free": LinkMethod(Free(6), Linear()),
+    "free": LinkMethod(NodeEmbedding(6), Linear()),
 }
 
 

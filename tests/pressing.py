@@ -26,7 +26,7 @@ def press(warm, folder, *words, after=0.0, at=None):
     """Ctrl-C in a command: so many seconds after its log has an event, or after its start."""
     log = folder / "log.jsonl"
     log.unlink(missing_ok=True)
-    process = warm.start(folder, *words, *(["--log-file", log.name] if at else []))
+    process = warm.start(folder, *(["--log-file", log.name] if at else []), *words)
     timer = Timer(LIMIT, os.killpg, (process, signal.SIGKILL))
     timer.start()
     while at and not (log.exists() and at in log.read_text()) and _lives(process):

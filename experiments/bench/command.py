@@ -13,7 +13,7 @@ from experiments.bench import record
 from experiments.bench.suites import SUITES, Options, run_suite
 from kernode.cli.console import new_table, print_json, print_table, progress, say, warned
 from kernode.cli.files import check_folder
-from kernode.cli.options.run import DeviceOptions
+from kernode.cli.options.settings import DeviceSettings
 from kernode.compute.place import Place
 from kernode.errors import InputError
 
@@ -38,7 +38,7 @@ def bench(
         Path | None,
         typer.Option(help="Folder with such files: fail if a ratio fell by over 30 %.", show_default=False),
     ] = None,
-    device: DeviceOptions,
+    device: DeviceSettings,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no warnings.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
 ) -> None:

@@ -16,19 +16,16 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import Parameters, StagedMap
-from kernode.maps.gcn import adjacency_reason, propagate
-from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import (
+from kernode.maps.base import (
     ROWS,
     WIDTHS,
-    adjacency_held,
+    Parameters,
+    StagedMap,
     check_widths,
-    smoothed_held,
-    trained,
     width_of,
 )
+from kernode.maps.gcn import propagate
+from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 from kernode.maps.presmoothed import Presmoothed
 
 
@@ -55,6 +52,7 @@ class FastGCN(StagedMap):
     share: float = 0.5
     normalize_rows: bool = True
 
+    operator: ClassVar[str] = "adjacency"
     multiplies_features: ClassVar[bool] = False
     search_space: ClassVar = {**WIDTHS, "share": (0.25, 0.5, 1.0), **ROWS}
 
@@ -69,15 +67,6 @@ class FastGCN(StagedMap):
     def reach(self) -> int:
         """Two: Ā is applied to X and to the last layer, whatever lies between."""
         return 2
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """ĀX, Ā and the layers."""
-        held = smoothed_held(sizes, place) + adjacency_held(sizes, place)
-        return held + trained((sizes.features, *self.hidden, width_of(self)), sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Ā, as it is."""
-        return adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> SampledInputs:
         """ĀX, Ā and the chances."""
@@ -94,17 +83,17 @@ class FastGCN(StagedMap):
         """Xavier weights, no biases."""
         return initial_mlp((prepared.smoothed.shape[1], *self.hidden, width_of(self)), draws, place)
 
-    def beginning(
+    def first_layer(
         self, parameters: Parameters, prepared: SampledInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """The product with X."""
         return first_layer(parameters, prepared.smoothed, dropout)
 
-    def finish(
-        self, parameters: Parameters, prepared: SampledInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: SampledInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """r × n × d."""
-        z = finish_mlp(parameters, beginning, dropout)
+        z = finish_mlp(parameters, first, dropout)
         if dropout is not None:
             z = z * self.weights(prepared.chance, dropout.draws).to(z.dtype)[..., None]
         return propagate(prepared.step, z).transpose(0, 1)

@@ -8,10 +8,8 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from kernode.compute.place import Place
 from kernode.errors import InputError, MissingExtraError
-from kernode.io.sizes import GraphSizes
-from kernode.maps.layers.sizes import ROWS, WIDTHS, check_widths, trained
+from kernode.maps.base import ROWS, WIDTHS, check_widths
 from kernode.maps.module import ModuleMap
 
 
@@ -44,10 +42,6 @@ class JKConcat(ModuleMap):
     def reach(self) -> int:
         """One edge for each convolution."""
         return len(self.hidden)
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, the edges and the convolutions."""
-        return super().least_bytes(sizes, place) + trained((sizes.features, *self.hidden), sizes, place)
 
     def module(self, features: int, outputs: int) -> nn.Module:
         """PyTorch Geometric's GCN model with ``jk="cat"``."""

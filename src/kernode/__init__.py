@@ -50,13 +50,7 @@ _NAMES = {
     "version": ["__version__"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = {
-    "gp": "kernels.gp",
-    "kernels": "kernels",
-    "losses": "losses",
-    "maps": "maps",
-    "plots": "plots",
-}
+_MODULES = {"gp": "kernels.gp"} | {one: one for one in ("kernels", "losses", "maps", "plots")}
 
 __all__ = [
     "LINK_VARIANTS",

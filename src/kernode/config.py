@@ -16,6 +16,7 @@ from kernode.errors import InputError, bad_setting
 LATER = {"later": True}
 # Of a setting that says how something is computed and not what: it is never written.
 RUNTIME = {"later": True, "runtime": True}
+RENAMED = {"Free": "NodeEmbedding", "SideBySide": "ConcatMap"}  # names of kinds in files of 0.2 and before
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Config:
         """Build the piece that :meth:`to_json` described."""
         settings = dict(values)
         settings = cls.former.get(settings.get("kind", ""), dict)(settings)
-        kind = cls.kinds.get(settings.pop("kind", ""))
+        name = settings.pop("kind", "")
+        kind = cls.kinds.get(RENAMED.get(name, name))
         if kind is None or not issubclass(kind, cls):
             what = "part" if cls is Config else cls.__name__
             raise InputError(

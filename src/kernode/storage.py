@@ -27,16 +27,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 _log = logging.getLogger("kernode")
-_RANDOM = 8  # bytes in the name that a file has while it is written
-_FORSAKEN = 60.0  # seconds after which an empty file is removed; without locks, an hour for any
 _others_write = False
-_noted: dict[Path, Path] | None = None  # the name that a file has while it is written, and its own
+_written: list[Path] = []
 
 
 def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
@@ -96,26 +89,18 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             yield nowhere
         return
     # Not tempfile: its files are private to the user, and a cache may be shared.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(_RANDOM)}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
             raise OSError("it is no ordinary file")
         path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path)
-        with beside.open("xb") as file:
-            if fcntl is not None:
-                with suppress(OSError):  # a file system without locks
-                    fcntl.flock(
-                        file, fcntl.LOCK_EX | fcntl.LOCK_NB
-                    )  # until it is closed: a writer is at work
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-            if fcntl is not None:  # while it is claimed; Windows renames no open file
-                _take_place(beside, path)
-        if fcntl is None:
-            _take_place(beside, path)
-        _sync_folder(path.parent)
+        temporary.replace(path)
+        _written.append(path)
+        _remove_abandoned(path)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
@@ -123,59 +108,20 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         raise FileError(sentence, "file", path=str(path)) from error
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
-            beside.unlink()
-            if _noted is not None:
-                _noted.pop(beside, None)
+            temporary.unlink()
 
 
-def _take_place(beside: Path, path: Path) -> None:
-    """Rename; Windows replaces no file while another process reads it, which takes a moment."""
-    if _noted is not None:
-        _noted[beside] = path  # before it: Ctrl-C right after the rename must find it noted
-    for _ in range(50 if os.name == "nt" else 0):
-        with suppress(PermissionError):
-            beside.replace(path)
-            return
-        time.sleep(0.1)
-    beside.replace(path)
-
-
-@contextmanager
-def noting_files() -> Iterator[dict[Path, Path]]:
-    """Give the files that are written whole while this lasts, in this order, by their temporary names."""
-    global _noted
-    before, _noted = _noted, {}
-    try:
-        yield _noted
-    finally:
-        _noted = before
-
-
-def _sweep(path: Path) -> None:
-    """Remove temporary files that killed writers left."""
-    with suppress(OSError):  # a folder that may be written to, and not looked into
-        for one in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * (2 * _RANDOM)}"):
-            with suppress(OSError), one.open("rb") as file:
-                about = os.fstat(file.fileno())
-                age = time.time() - about.st_mtime
-                if fcntl is not None and (
-                    about.st_size or age > _FORSAKEN
-                ):  # an empty one is perhaps just made
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused where its writer is at work
-                    one.unlink()
-                elif fcntl is None and age > 60 * _FORSAKEN:
-                    file.close()
-                    one.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring a rename to the disk: else a power failure could undo it. Windows opens no folders."""
+def _remove_abandoned(path: Path) -> None:
+    """Remove temporary files that killed writers left an hour ago or earlier."""
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}"):
+            if time.time() - left.stat().st_mtime > 3600:
+                left.unlink()
+
+
+def written_files() -> list[Path]:
+    """Return the files that this process has written whole, in this order."""
+    return list(_written)
 
 
 def cache_folder() -> Path:

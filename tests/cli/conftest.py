@@ -30,8 +30,8 @@ def tables(tmp_path):
             for i, (row, label) in enumerate(zip(GRAPH.features.tolist(), GRAPH.labels, strict=True))
         ]
         csv.writer(file).writerows([("who", *(f"x{i}" for i in range(8)), "group"), *rows])
-    return (str(edges), "--nodes", str(nodes), "--label", "group", "--id", "who", "--source", "one",
-            "--target", "other")  # fmt: skip
+    return (str(edges), "--nodes", str(nodes), "--label", "group", "--set", "table.id=who",
+            "--set", "table.source=one", "--set", "table.target=other")  # fmt: skip
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from kernode.errors import InputError
 from kernode.io import write_npz
 
 GRAPH = clustered_graph(n=90)
-QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
+QUICK = ("--epochs", "8", "--set", "loss.triplets=200", "--replicas", "2")
 
 
 def commands(group, path=()):
@@ -64,12 +64,14 @@ def test_markup_of_help_texts_is_whole(words):
 
 
 def test_every_command_of_a_graph_takes_the_same_options_about_tables():
-    shared = {"nodes", "label", "id", "source", "target", "weight", "features", "positions"}
+    shared = {"nodes", "label", "changes"}
     for words in (("fit",), ("links",), ("tune",), ("compare",), ("data", "info"),
                   ("data", "convert")):  # fmt: skip
         assert shared <= {one.name for one in LEAVES[words].params}, words
-    for words in (("predict",), ("embed",)):
-        assert "nodes" in {one.name for one in LEAVES[words].params}, words
+    of_models = {words for words, one in LEAVES.items() if any(given.name == "model" for given in one.params)}
+    assert len(of_models) == 8
+    for words in of_models:
+        assert {"model", "data", "nodes", "changes"} <= {one.name for one in LEAVES[words].params}, words
 
 
 def test_one_thing_has_one_name_in_all_commands():
@@ -82,6 +84,40 @@ def test_one_thing_has_one_name_in_all_commands():
         names = {one.name: one.opts for one in command.params}
         assert "out" not in names or set(names["out"]) == {"--out", "-o"}
         assert {"quiet", "json"} <= set(names)
+
+
+def test_a_person_can_read_all_options():
+    counts = {
+        words: sum(one.opts[0].startswith("-") for one in command.params) for words, command in LEAVES.items()
+    }
+    assert len({words[0] for words in LEAVES}) <= 15
+    assert counts["fit",] <= 20
+    assert sum(counts.values()) <= 150
+
+
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [
+        ("fit cora --dropout 0.5", "--set training.dropout=…"),
+        ("fit cora --map gcn", "--set map=…"),
+        ("links cora --hidden 8", "--set map.hidden=…"),
+        ("fit cora --settings s.toml", "--set FILE.toml"),
+        ("predict m.safetensors --whole", "--set table.as_new_graph=true"),
+        ("predict m.safetensors graph.npz", "--graph DATA"),
+        ("fit cora --log-file log.jsonl", "kernode --log-file FILE"),
+        ("missing m.safetensors", "predict-links"),
+        ("data shard cora -o parts", "data convert … -o FOLDER"),
+    ],
+)
+def test_what_was_renamed_names_what_to_write_now(kernode, words, now):
+    fails(kernode(*words.split()), 2, f"it is now {now}")
+
+
+def test_a_setting_of_no_part_is_one_sentence(kernode, graph_file):
+    for change in ("hops=3", "maps.hops=3", "map.hops", "training.hops=3", "run.folds=3", "run.threads=many"):
+        fails(kernode("fit", graph_file, "--set", change), 2, change.partition("=")[0].rpartition(".")[2])
+    fails(kernode("data", "info", graph_file, "--set", "map.hops=3"), 2, "table")
+    assert not any(kernode.folder.iterdir())
 
 
 def test_no_command_imports_private_names_of_another():
@@ -138,7 +174,7 @@ def test_unknown_data_set_is_one_sentence(kernode):
 def test_unknown_options_and_missing_arguments_are_one_sentence(kernode):
     fails(kernode("fit", "cora", "--colour", "[red]"), 2, "No such option: --colour", "kernode fit --help")
     fails(kernode("fit"), 2, "Missing argument 'data'. See: kernode fit --help")
-    fails(kernode("fit", "cora", "--hops", "[two]"), 2, "'--hops'", "kernode fit --help")
+    fails(kernode("fit", "cora", "--set", "map.hops=[two]"), 2, "hops must be an integer", "--set map.hops=")
     fails(kernode("dance"), 2, "No such command 'dance'. See: kernode --help")
     fails(kernode("data", "convert", "edges.csv"), 2, "--out", "See: kernode data convert --help")
 
@@ -163,7 +199,7 @@ def test_version_and_help_work_as_a_process():
         finished = subprocess.run(command, capture_output=True, text=True, check=True)
         assert ("kernode " + kn.__version__ if arguments == ["--version"] else "kernode") in finished.stdout
         if arguments == ["fit", "--help"]:
-            assert all(f"{name}: " in finished.stdout for name in ("auto", "k3", "gcn", "similarity-open"))
+            assert all(f"{name}, " in finished.stdout for name in ("auto", "k3", "gcn", "similarity-hops"))
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"], ["data", "--help"]])
@@ -179,10 +215,14 @@ def test_help_does_not_wait_for_large_libraries(arguments):
     ("words", "setting", "shown"),
     [
         (["fit", "edges.csv"], "label", "Name it. (--label)"),
-        (["data", "info", "edges.csv"], ("source", "target"), "Name it. (--source, --target)"),
-        (["data", "info", "edges.csv"], "header", "Name it. (--header/--no-header)"),
+        (
+            ["data", "info", "edges.csv"],
+            ("source", "target"),
+            "Name it. (--set table.source=…, --set table.target=…)",
+        ),
+        (["data", "info", "edges.csv"], "header", "Name it. (--set table.header=…)"),
         (["data", "list"], "label", "Name it."),  # no option of this command
-        (["predict", "m.safetensors"], "data", "Name it."),  # an argument
+        (["fit", "cora"], "data", "Name it."),  # an argument
         (["similar", "m.safetensors"], "data", "Name it. (--graph)"),
         ([], "like", "Name it."),
     ],

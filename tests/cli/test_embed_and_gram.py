@@ -2,8 +2,6 @@
 
 import csv
 import json
-import tracemalloc
-from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -12,9 +10,7 @@ from pyarrow import parquet
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.cli.matrix_file import Matrix, write_matrix
 from kernode.io import load_graph, write_npz
-from refusals import refused
 
 PLAIN = clustered_graph(n=90)
 NAMES = np.array([f"node {i}" for i in np.random.default_rng(3).permutation(90)])
@@ -58,7 +54,7 @@ def read(path):
 def test_vectors_in_a_file_are_the_kernels(command, trained, tmp_path, kind, named):
     model, path, data = trained[named]
     out = tmp_path / f"vectors.{kind}"
-    status, printed, err = command("embed", path, data, "-o", out, "--json")
+    status, printed, err = command("embed", path, "--graph", data, "-o", out, "--json")
     assert (status, err) == (0, "")
     report = json.loads(printed)
     assert (report["nodes"], report["dimensions"], report["out"]) == (90, 6, str(out))
@@ -76,7 +72,7 @@ def test_vectors_in_a_file_are_the_kernels(command, trained, tmp_path, kind, nam
 def test_gram_in_a_file_is_the_kernels(command, trained, tmp_path, kind, named):
     model, path, data = trained[named]
     out = tmp_path / f"gram.{kind}"
-    status, printed, err = command("embed", path, data, "--gram", "-o", out, "--json")
+    status, printed, err = command("embed", path, "--graph", data, "--gram", "-o", out, "--json")
     assert (status, err) == (0, "")
     report = json.loads(printed)
     assert (report["rows"], report["columns"], report["dataset"]) == (90, 90, named)
@@ -87,7 +83,7 @@ def test_gram_in_a_file_is_the_kernels(command, trained, tmp_path, kind, named):
     assert np.allclose(gram, model.kernel_.gram(), atol=1e-6)
     assert gram.dtype == np.float32
     again = tmp_path / f"again.{kind}"
-    command("embed", path, data, "--gram", "-o", again)
+    command("embed", path, "--graph", data, "--gram", "-o", again)
     assert again.read_bytes() == out.read_bytes()
 
 
@@ -98,60 +94,40 @@ def test_some_nodes_are_chosen_by_name_by_index_or_in_a_file(command, trained, t
     listed.write_text("\n".join(NAMES[:5]) + "\n\n")
     out = tmp_path / f"gram.{kind}"
     only = f"{NAMES[7]}, {NAMES[3]}"
-    assert command("embed", path, data, "--gram", "-o", out, "--only", only, "--with", listed)[0] == 0
+    assert (
+        command("embed", path, "--graph", data, "--gram", "-o", out, "--only", only, "--with", listed)[0] == 0
+    )
     rows, columns, gram = read(out)
     assert (rows, columns) == ([NAMES[7], NAMES[3]], NAMES[:5].tolist())
     assert np.allclose(gram, model.kernel_.gram([7, 3], range(5)), atol=1e-6)
-    assert command("embed", path, data, "-o", out, "--only", listed)[0] == 0
+    assert command("embed", path, "--graph", data, "-o", out, "--only", listed)[0] == 0
     assert np.array_equal(read(out)[2], model.kernel_.vectors(range(5)))
     model, path, data = trained["plain"]
-    assert command("embed", path, data, "--gram", "-o", out, "--only", "7,3")[0] == 0
+    assert command("embed", path, "--graph", data, "--gram", "-o", out, "--only", "7,3")[0] == 0
     rows, columns, gram = read(out)
     assert (rows, [int(column) for column in columns]) == ([7, 3], [7, 3])
     assert np.allclose(gram, model.kernel_.gram([7, 3]), atol=1e-6)
     many = ",".join(map(str, range(89, -1, -1)))  # longer than the name of a file can be
     assert len(many) > 255
-    assert command("embed", path, data, "-o", out, "--only", many)[0] == 0
+    assert command("embed", path, "--graph", data, "-o", out, "--only", many)[0] == 0
     assert np.array_equal(read(out)[2], model.kernel_.vectors(range(89, -1, -1)))
     (tmp_path / "odd.txt").write_bytes(b"\xff\xfe0\n")
-    fails(command("embed", path, data, "-o", out, "--only", tmp_path / "odd.txt"), 2, "odd.txt")
+    fails(command("embed", path, "--graph", data, "-o", out, "--only", tmp_path / "odd.txt"), 2, "odd.txt")
 
 
 def test_a_person_hears_what_was_written_and_quiet_is_quiet(command, trained, tmp_path):
     _, path, data = trained["plain"]
-    status, out, _ = command("embed", path, data, "--gram", "-o", tmp_path / "g.npz")
+    status, out, _ = command("embed", path, "--graph", data, "--gram", "-o", tmp_path / "g.npz")
     assert status == 0
     assert "K of 90 nodes of plain × 90 nodes written" in " ".join(out.split())
-    status, out, _ = command("embed", path, data, "-o", tmp_path / "v.npz")
+    status, out, _ = command("embed", path, "--graph", data, "-o", tmp_path / "v.npz")
     assert "90 nodes of plain × 6 numbers written" in " ".join(out.split())
     for more in ((), ("--gram",)):
-        assert command("embed", path, data, *more, "-o", tmp_path / "q.npz", "--quiet") == (0, "", "")
-
-
-def matrix(n, p, dtype=np.float64, end=None):
-    """Row i // 8 of n × p is i // 8 · 8 everywhere; ``end`` is raised after the last."""
-
-    def blocks():
-        for start in range(0, n, 8):
-            yield np.full((min(8, n - start), p), start, dtype=dtype)
-        if end is not None:
-            raise end
-
-    return Matrix(np.arange(n), np.arange(p), np.dtype(dtype), blocks(), "gram", ("rows", "columns"))
-
-
-def write(path, matrix):
-    return write_matrix(path, matrix, lambda done, text: None)
-
-
-def test_gram_is_never_whole_in_memory(tmp_path):
-    n = 2000
-    tracemalloc.start()
-    size = write(tmp_path / "g.npz", matrix(n, n))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2e6 < 8 * n * n < size
-    assert read(tmp_path / "g.npz")[2][:, 0].tolist() == (np.arange(n) // 8 * 8).tolist()
+        assert command("embed", path, "--graph", data, *more, "-o", tmp_path / "q.npz", "--quiet") == (
+            0,
+            "",
+            "",
+        )
 
 
 @pytest.mark.parametrize(
@@ -169,47 +145,35 @@ def test_wrong_options_are_one_sentence(command, trained, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     _, path, data = trained["plain"]
     name, *more = arguments
-    fails(command(name, path, data, *more), 2, *words)
+    fails(command(name, path, "--graph", data, *more), 2, *words)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_cannot_be_written_is_refused_before(tmp_path, monkeypatch):
-    with refused("too-large", setting="out"):
-        write(tmp_path / "g.parquet", matrix(1, 10_001))
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**9, 0, 90 * 90 * 4 - 1))
-    with refused("too-large", need=90 * 90 * 4):
-        write(tmp_path / "g.npz", matrix(90, 90, np.float32))
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_interrupted_file_is_no_file(tmp_path):
-    (tmp_path / "g.npz").write_bytes(b"before")
-    with pytest.raises(KeyboardInterrupt):
-        write(tmp_path / "g.npz", matrix(24, 90, end=KeyboardInterrupt()))
-    assert [found.name for found in tmp_path.iterdir()] == ["g.npz"]
-    assert (tmp_path / "g.npz").read_bytes() == b"before"
 
 
 def test_a_model_without_a_kernel_and_a_node_called_node_are_refused(command, tmp_path):
     model = kn.NodeKernelClassifier("label-propagation").fit(np.arange(45), PLAIN.labels[:45], graph=PLAIN)
     write_npz(PLAIN, tmp_path / "g.npz")
     path = model.save(tmp_path / "labels.safetensors")
-    fails(command("embed", path, tmp_path / "g.npz", "-o", tmp_path / "v.npz"), 2, "LabelPropagation")
+    fails(
+        command("embed", path, "--graph", tmp_path / "g.npz", "-o", tmp_path / "v.npz"), 2, "LabelPropagation"
+    )
     names = [*NAMES[:-1], "node"]
     graph = kn.Graph(PLAIN.adjacency, PLAIN.features, PLAIN.labels, node_names=names, name="odd")
     write_npz(graph, tmp_path / "odd.npz")
     model = kn.NodeKernelClassifier("n1", epochs=1).fit(np.arange(45), PLAIN.labels[:45], graph=graph)
     path = model.save(tmp_path / "odd.safetensors")
-    fails(command("embed", path, tmp_path / "odd.npz", "--gram", "-o", tmp_path / "k.parquet"), 2, "'node'")
+    fails(
+        command("embed", path, "--graph", tmp_path / "odd.npz", "--gram", "-o", tmp_path / "k.parquet"),
+        2,
+        "'node'",
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
-        *((("predict", "MODEL", "DATA"), kind) for kind in ("csv", "parquet", "json")),
-        *((("embed", "MODEL", "DATA"), kind) for kind in ("npz", "parquet", "csv")),
-        *((("embed", "MODEL", "DATA", "--gram"), kind) for kind in ("npz", "parquet")),
+        *((("predict", "MODEL", "--graph", "DATA"), kind) for kind in ("csv", "parquet", "json")),
+        *((("embed", "MODEL", "--graph", "DATA"), kind) for kind in ("npz", "parquet", "csv")),
+        *((("embed", "MODEL", "--graph", "DATA", "--gram"), kind) for kind in ("npz", "parquet")),
         (("data", "convert", "DATA"), "npz"),
     ],
 )

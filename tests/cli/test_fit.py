@@ -15,7 +15,7 @@ from kernode.kernels.node_kernel import NodeKernel
 from kernode.tasks.classes.model import NodeModel
 
 GRAPH = clustered_graph(n=90)
-QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
+QUICK = ("--epochs", "8", "--set", "loss.triplets=200", "--replicas", "2")
 
 
 def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
@@ -53,7 +53,7 @@ def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_fi
     assert f"{' ' * 23}not: {others}\n" in out
     assert "test accuracy" in out
     assert "±" in out
-    assert f"kernode predict clusters.safetensors {graph_file} -o predictions.csv" in out
+    assert f"kernode predict clusters.safetensors --graph {graph_file} -o predictions.csv" in out
     assert (kernode.folder / "clusters.safetensors").is_file()
 
 
@@ -94,10 +94,10 @@ def slow_similarity(gram, labels):
     return 100 * np.mean(figures, axis=0)
 
 
-@pytest.mark.parametrize("options", [("--split", "jk"), ("--variant", "k1", "--hidden", 8)])
+@pytest.mark.parametrize("options", [("--split", "jk"), ("--variant", "k1", "--set", "map.hidden=8")])
 def test_similar_nodes_are_those_of_the_gram_matrix_of_every_run(kernode, graph_file, options):
     """Fresh splits: each run is asked about its own test nodes."""
-    more = (*QUICK, *options, "--precision", 64, "-o", "m.safetensors", "--json")
+    more = (*QUICK, *options, "--set", "run.precision=64", "-o", "m.safetensors", "--json")
     found = json.loads(kernode("fit", graph_file, *more)[1])["test"]["similarity"]
     g = NodeModel.load("m.safetensors").on(GRAPH).g
     for i, split in enumerate(split_nodes(GRAPH, "jk", [0, 1])):
@@ -133,28 +133,28 @@ def settings_in(part):
 @pytest.mark.parametrize(
     ("option", "stored"),
     [
-        (("--margin", 0.7), ("margin", 0.7)),
-        (("--hops", 3), ("hops", 3)),
-        (("--powers", "released"), ("powers", "released")),
-        (("--hop-weights", 0.5), ("hop_weights", 0.5)),
-        (("--hidden", "8,4"), ("hidden", [8, 4])),
-        (("--layers", 1), ("hidden", [])),
-        (("--learning-rate", 0.02), ("learning_rate", 0.02)),
-        (("--weight-decay", 0.1), ("weight_decay", 0.1)),
-        (("--dropout", 0.1), ("dropout", 0.1)),
-        (("--kernel-weight", 2.0), ("kernel_weight", 2.0)),
-        (("--kernel-loss", "squared"), ("kernel", "Squared")),
-        (("--objective", "softmax"), ("loss", "Softmax")),
-        (("--kernel", "rbf(0.25)"), ("gamma", 0.25)),
-        (("--map", "gcn"), ("map", "GCN")),
-        (("--class-weights", "balanced"), ("class_weights", "balanced")),
-        (("--selection", "last"), ("selection", "last")),
-        (("--patience", 5), ("patience", 5)),
-        (("--select-by", "map"), ("select_by", "map")),
+        (("--set", "loss.margin=0.7"), ("margin", 0.7)),
+        (("--set", "map.hops=3"), ("hops", 3)),
+        (("--set", "map.powers=released"), ("powers", "released")),
+        (("--set", "map.hop_weights=0.5"), ("hop_weights", 0.5)),
+        (("--set", "map.hidden=8,4"), ("hidden", [8, 4])),
+        (("--set", "map.layers=1"), ("hidden", [])),
+        (("--set", "training.learning_rate=0.02"), ("learning_rate", 0.02)),
+        (("--set", "training.weight_decay=0.1"), ("weight_decay", 0.1)),
+        (("--set", "training.dropout=0.1"), ("dropout", 0.1)),
+        (("--set", "loss.kernel_weight=2.0"), ("kernel_weight", 2.0)),
+        (("--set", "loss.kernel_loss=squared"), ("kernel", "Squared")),
+        (("--set", "loss.objective=softmax"), ("loss", "Softmax")),
+        (("--set", "kernel=rbf(0.25)"), ("gamma", 0.25)),
+        (("--set", "map=gcn"), ("map", "GCN")),
+        (("--set", "loss.class_weights=balanced"), ("class_weights", "balanced")),
+        (("--set", "training.selection=last"), ("selection", "last")),
+        (("--set", "training.patience=5"), ("patience", 5)),
+        (("--set", "training.select_by=map"), ("select_by", "map")),
     ],
 )
 def test_every_option_reaches_the_model(kernode, graph_file, option, stored):
-    quick = QUICK[:2] if option[0] == "--objective" else QUICK  # softmax has no triplets
+    quick = QUICK[:2] if "softmax" in option[1] else QUICK  # softmax has no triplets
     result = kernode("fit", graph_file, *quick, *option, "--quiet", "-o", "m.safetensors")
     assert result[0] == 0, result[2]
     facts = storage.read_tensors("m.safetensors", "model")[1]
@@ -166,10 +166,10 @@ def test_a_weight_of_nothing_is_not_reported(kernode, graph_file):
         "fit",
         graph_file,
         *QUICK,
-        "--hops",
-        3,
-        "--powers",
-        "released",
+        "--set",
+        "map.hops=3",
+        "--set",
+        "map.powers=released",
         "--quiet",
         "-o",
         "m.safetensors",
@@ -187,7 +187,17 @@ def test_labels_of_other_nodes_never_shape_the_model(kernode, tmp_path):
         labels = GRAPH.labels.copy()
         labels[split.test[0]] = label
         write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, labels, name="g"), tmp_path / f"{name}.npz")
-        more = ("--triplets", 200, "--replicas", 1, "--epochs", 5, "--quiet", "-o", f"{name}.safetensors")
+        more = (
+            "--set",
+            "loss.triplets=200",
+            "--replicas",
+            1,
+            "--epochs",
+            5,
+            "--quiet",
+            "-o",
+            f"{name}.safetensors",
+        )
         assert kernode("fit", tmp_path / f"{name}.npz", *more)[0] == 0
         tensors, facts = storage.read_tensors(f"{name}.safetensors", "model")
         files.append(({k: v.tolist() for k, v in tensors.items()}, facts["classes"]))
@@ -197,7 +207,7 @@ def test_labels_of_other_nodes_never_shape_the_model(kernode, tmp_path):
 def test_own_file_named_like_a_data_set_is_not_taken_for_it(kernode, tmp_path):
     write_npz(GRAPH, tmp_path / "cora.npz")
     _, out, _ = kernode(
-        "fit", tmp_path / "cora.npz", "--variant", "k1", "--hidden", 8, "--replicas", 1, "--json"
+        "fit", tmp_path / "cora.npz", "--variant", "k1", "--set", "map.hidden=8", "--replicas", 1, "--json"
     )
     assert json.loads(out)["epochs"] == 100  # not the paper's 10 on Cora
     assert json.loads(out)["split"] == "jk"
@@ -240,25 +250,25 @@ def test_nan_feature_names_file_node_and_column(kernode):
         (("--split", "0.9/0.9/0.9"), ("0.9/0.9/0.9",)),
         (("--split", "fastgcn"), ("fastgcn",)),
         (("--split", "middle"), ("middle",)),
-        (("--hops", "-1"), ("--hops",)),
-        (("--layers", "0"), ("layers",)),
-        (("--hidden", "wide"), ("hidden", "wide")),
-        (("--hidden", "16,,4"), ("hidden", "16,,4")),
-        (("--powers", "some"), ("--powers",)),
-        (("--hop-weights", "heavy"), ("--hop-weights",)),
-        (("--hop-weights", "nan"), ("--hop-weights",)),
+        (("--set", "map.hops=-1"), ("--set map.hops=",)),
+        (("--set", "map.layers=0"), ("layers",)),
+        (("--set", "map.hidden=wide"), ("hidden", "wide")),
+        (("--set", "map.hidden=16,,4"), ("hidden", "16,,4")),
+        (("--set", "map.powers=some"), ("--set map.powers=",)),
+        (("--set", "map.hop_weights=heavy"), ("--set map.hop_weights=",)),
+        (("--set", "map.hop_weights=nan"), ("--set map.hop_weights=",)),
         (("--variant", "k7"), ("'k7'",)),
         (("--replicas", "0"), ("--replicas",)),
         (("--epochs", "-3"), ("--epochs",)),
-        (("--select-by", "luck"), ("--select-by",)),
-        (("--dropout", "1"), ("--dropout",)),
-        (("--threads", "0"), ("--threads",)),
-        (("--device", "cuda"), ("CUDA",)),
+        (("--set", "training.select_by=luck"), ("--set training.select_by=",)),
+        (("--set", "training.dropout=1"), ("--set training.dropout=",)),
+        (("--set", "run.threads=0"), ("--set run.threads=",)),
+        (("--set", "run.device=cuda"), ("CUDA",)),
         (("--resume",), ("--resume, --checkpoint",)),
         (("--seed", "-1"), ("--seed",)),
         (("--seed", "99999999999999999999"), ("--seed",)),
-        (("--patience", "3", "--selection", "last"), ("--patience",)),
-        (("--checkpoint-every", "0", "--checkpoint", "c"), ("--checkpoint-every",)),
+        (("--set", "training.patience=3", "--set", "training.selection=last"), ("--set training.patience=",)),
+        (("--set", "run.checkpoint_every=0", "--checkpoint", "c"), ("--set run.checkpoint_every=",)),
     ],
 )
 def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
@@ -268,17 +278,21 @@ def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, o
 
 def test_a_graph_that_cannot_fit_is_refused_before_it_is_made(kernode):
     huge = "synthetic:nodes=2000000000,degree=20"
-    fails(kernode("fit", huge, "--device", "cpu"), 2, "GB of memory")
+    fails(kernode("fit", huge, "--set", "run.device=cpu"), 2, "GB of memory")
     assert not any(kernode.folder.iterdir())
 
 
 def test_loss_that_is_no_number_is_a_warning_or_an_end(kernode, graph_file):
-    more = ("--variant", "k3-tuned", "--epochs", 5, "--replicas", 1, "--learning-rate")
-    fails(kernode("fit", graph_file, *more, "1e30"), 1, "training diverged at epoch")
-    fails(kernode("fit", graph_file, *more, "1e30", "--selection", "last"), 1, "training diverged at epoch")
+    more = ("--variant", "k3-tuned", "--epochs", 5, "--replicas", 1, "--set")
+    high = "training.learning_rate=1e30"
+    fails(kernode("fit", graph_file, *more, high), 1, "training diverged at epoch")
+    last = ("--set", "training.selection=last")
+    fails(kernode("fit", graph_file, *more, high, *last), 1, "training diverged at epoch")
     assert not any(kernode.folder.iterdir())
     # Its first epoch is still good; later ones overflow where dropout scales what it keeps.
-    status, _, err = kernode("fit", graph_file, *more, "2.5e12", "--dropout", 0.98)
+    status, _, err = kernode(
+        "fit", graph_file, *more, "training.learning_rate=2.5e12", "--set", "training.dropout=0.98"
+    )
     assert status == 0
     assert "warning: the loss was not finite from epoch" in err
 
@@ -304,9 +318,9 @@ def test_out_that_cannot_be_written_is_said_before_training(kernode, graph_file)
 
 
 def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
-    more = ("--triplets", 200, "--replicas", 2, "--quiet")
+    more = ("--set", "loss.triplets=200", "--replicas", 2, "--quiet")
     kernode("fit", graph_file, *more, "--epochs", 12, "-o", "whole.safetensors")
-    saving = ("--checkpoint", "c.safetensors", "--checkpoint-every", 2)
+    saving = ("--checkpoint", "c.safetensors", "--set", "run.checkpoint_every=2")
     kernode("fit", graph_file, *more, "--epochs", 6, *saving, "-o", "half.safetensors")
     status, *_ = kernode(
         "fit", graph_file, *more, "--epochs", 12, *saving, "--resume", "-o", "two.safetensors"
@@ -318,17 +332,20 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
 
 @pytest.mark.parametrize(
     ("variant", "option", "value"),
-    [("n1", "margin", 0.3), ("gcn", "triplets", 50), ("k1", "kernel-weight", 1), ("gat", "dropout", 0.2)],
+    [
+        *(("n1", "loss.margin", 0.3), ("gcn", "loss.triplets", 50), ("k1", "loss.kernel_weight", 1)),
+        ("gat", "training.dropout", 0.2),
+    ],
 )
 def test_options_without_effect_are_refused(kernode, graph_file, variant, option, value):
-    result = kernode("fit", graph_file, "--variant", variant, f"--{option}", value)
-    fails(result, 2, f"--{option}")
+    result = kernode("fit", graph_file, "--variant", variant, "--set", f"{option}={value}")
+    fails(result, 2, f"--set {option}=")
 
 
 def test_a_model_that_is_replaced_is_said(kernode, graph_file):
     """Another method's model of the same data has the same name unless one is given."""
     first = kernode("fit", graph_file, *QUICK)[1]
-    second = kernode("fit", graph_file, *QUICK, "--map", "gat")[1]
+    second = kernode("fit", graph_file, *QUICK, "--set", "map=gat")[1]
     assert "which replaced" not in first
     assert "clusters.safetensors, which replaced a file of that name" in second
 

@@ -10,7 +10,7 @@ from commands import fails
 from kernode import storage
 from kernode.io import load_graph
 
-QUICK = ("--replicas", "2", "--device", "cpu", "-q")
+QUICK = ("--replicas", "2", "--set", "run.device=cpu", "-q")
 
 
 def test_json_is_one_object_with_the_variant(kernode, graph_file):
@@ -31,7 +31,7 @@ def test_a_person_is_told_the_figures(kernode, graph_file):
 
 @pytest.mark.parametrize("variant", ["kernel", "gae"])
 def test_parts_reach_the_model_and_a_map_is_as_wide_as_the_variants_own(kernode, graph_file, variant):
-    parts = ("--map", "gcn(hidden=(8,))", "--kernel", "rbf")
+    parts = ("--set", "map=gcn(hidden=(8,))", "--set", "kernel=rbf")
     result = kernode("links", graph_file, *QUICK, "--variant", variant, *parts, "--epochs", 2, "-o", "m.st")
     assert result[0] == 0, result[2]
     method = storage.read_tensors("m.st", "link predictor")[1]["method"]
@@ -41,13 +41,13 @@ def test_parts_reach_the_model_and_a_map_is_as_wide_as_the_variants_own(kernode,
 
 
 def test_a_width_that_is_given_stays(kernode, graph_file):
-    kernode("links", graph_file, *QUICK, "--map", "GCN(outputs=5)", "--epochs", 2, "-o", "m.st")
+    kernode("links", graph_file, *QUICK, "--set", "map=GCN(outputs=5)", "--epochs", 2, "-o", "m.st")
     assert storage.read_tensors("m.st", "link predictor")[1]["method"]["map"]["outputs"] == 5
 
 
 def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
     kernode("links", graph_file, *QUICK, "--epochs", 12, "-o", "whole.safetensors")
-    saving = ("--checkpoint", "c.safetensors", "--checkpoint-every", 2)
+    saving = ("--checkpoint", "c.safetensors", "--set", "run.checkpoint_every=2")
     kernode("links", graph_file, *QUICK, "--epochs", 6, *saving, "-o", "half.safetensors")
     result = kernode(
         "links", graph_file, *QUICK, "--epochs", 12, *saving, "--resume", "-o", "two.safetensors"
@@ -65,8 +65,8 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
         (("--resume",), ("--resume, --checkpoint",)),
         (("--checkpoint", ".", "--resume"), ("is a folder",)),
         (("--replicas", "0"), ("--replicas",)),
-        (("--patience", "3", "--selection", "last"), ("--patience",)),
-        (("--margin", "3"), ("No such option: --margin",)),
+        (("--set", "training.patience=3", "--set", "training.selection=last"), ("--set training.patience=",)),
+        (("--set", "loss.margin=3"), ("margin",)),
     ],
 )
 def test_wrong_options_are_one_sentence_and_leave_no_file(kernode, graph_file, options, words):
@@ -93,12 +93,14 @@ def test_a_person_is_told_what_to_do_with_vectors(kernode, graph_file):
     status, out, _ = kernode("links", graph_file, "--all-edges", "--epochs", 2, *QUICK)
     assert status == 0
     assert "test AUC" not in out
-    assert f"Next: kernode embed clusters-links-embedding.safetensors {graph_file}" in out.replace("\n", " ")
+    assert f"Next: kernode embed clusters-links-embedding.safetensors --graph {graph_file}" in out.replace(
+        "\n", " "
+    )
 
 
 def test_vectors_of_a_predictor_are_its_kernels(kernode, graph_file):
     kernode("links", graph_file, "--epochs", 2, *QUICK, "-o", "m.safetensors")
-    assert kernode("embed", "m.safetensors", graph_file, "-o", "vectors.npz", "-q")[0] == 0
+    assert kernode("embed", "m.safetensors", "--graph", graph_file, "-o", "vectors.npz", "-q")[0] == 0
     links = kn.load_model("m.safetensors", load_graph(graph_file))
     with np.load("vectors.npz") as held:
         np.testing.assert_array_equal(held["vectors"], links.kernel_.vectors())

@@ -9,12 +9,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from kernode.cli.fit import FitGraphOptions
 from kernode.cli.option_groups import Command, expanded
 from kernode.cli.options.graph import GraphOptions, TableOptions
-from kernode.cli.options.method import MethodOptions, PartOptions, TrainingOptions
-from kernode.cli.options.run import CheckpointOptions, RunOptions
-from kernode.errors import FileError
-from kernode.kernels import RBF, Linear
+from kernode.cli.options.run import FitOptions, FitSettings
+from kernode.errors import FileError, InputError
+from kernode.kernels import RBF
 from kernode.maps import GCN
 from kernode.storage import write_tensors
 from refusals import refused
@@ -76,31 +76,43 @@ def test_docstrings_flow_whatever_the_width_of_the_terminal():
 
 
 def test_only_what_was_given_changes_a_variant():
-    assert MethodOptions().changes() == TrainingOptions().changes() == {}
-    method = MethodOptions(
-        hops=3, hidden="64,32", hop_weights="0.5", map="gcn", kernel="rbf", objective="joint"
-    )
-    assert method.changes() == {
-        "map": GCN(), "kernel": RBF(), "objective": "joint",
-        "hops": 3, "hidden": (64, 32), "hop_weights": 0.5,
+    assert FitGraphOptions(data="cora").method_changes() == {}
+    changes = ["map.hops=3", "map.hidden=64,32", "map.hop-weights=0.5", "loss=joint", "training.dropout=0"]
+    found = FitGraphOptions(data="cora", changes=[*changes, "method.steps=4"]).method_changes(epochs=0)
+    assert found == {
+        "map": {"hops": 3, "hidden": (64, 32), "hop_weights": 0.5}, "loss": {"objective": "joint"},
+        "training": {"dropout": 0}, "steps": 4, "epochs": 0,
     }  # fmt: skip
-    assert TrainingOptions(epochs=0, dropout=0.0).changes() == {"epochs": 0, "dropout": 0.0}
-    assert PartOptions(kernel="Linear()").changes() == {"kernel": Linear()}
+    parts = FitGraphOptions(data="cora", changes=["map=gcn", "map.hidden=8", "kernel=RBF(gamma=0.5)"])
+    assert parts.method_changes() == {"map": GCN(hidden=(8,)), "kernel": RBF(0.5)}
+
+
+def test_settings_have_types_and_belong_to_a_command():
+    run = FitGraphOptions(data="cora", changes=["run.threads=2", "run.deterministic=true"]).part("run")
+    assert (run.threads, run.deterministic, run.device) == (2, True, "auto")
+    for wrong in ("run.threads=two", "run.deterministic=maybe", "run.folds=2", "table.negative=keep"):
+        with pytest.raises(InputError):
+            FitGraphOptions(data="cora", changes=[wrong])
+    with pytest.raises(InputError):
+        GraphOptions(data="cora", changes=["run.threads=2"])
+    assert FitGraphOptions(data="cora", changes=["a=b/tuned.toml"]).settings_file == Path("a=b/tuned.toml")
 
 
 def test_files_of_a_graph_are_told_to_the_next_command():
     cora = GraphOptions(data="cora")
-    assert (cora.name, cora.files, cora.words) == ("cora", [], ["cora"])
-    own = GraphOptions(data="my/e.csv", nodes=Path("n.csv"), label="topic", positions=8)
+    assert (cora.name, cora.model_words, cora.words) == ("cora", [], ["cora"])
+    own = GraphOptions(data="my/e.csv", nodes=["n.csv"], label="topic", changes=["table.positions=8"])
     assert own.name == "e"
-    assert own.files == ["my/e.csv", "--nodes", "n.csv"]
-    assert own.words == ["my/e.csv", "--nodes", "n.csv", "--label", "topic", "--positions", "8"]
+    assert own.model_words == ["--graph", "my/e.csv", "--nodes", "n.csv"]
+    tables = ["my/e.csv", "--nodes", "n.csv", "--label", "topic", "--set", "table.positions=8"]
+    assert own.words == tables
 
 
 def test_options_about_tables_are_for_tables(tables, graph_file):
     with refused("no-effect", setting="label"):
         GraphOptions(data="cora", label="topic").graph()
-    options = TableOptions(nodes=Path(tables[2]), label="group", id="who", source="one", target="other")
+    changes = ["table.id=who", "table.source=one", "table.target=other"]
+    options = TableOptions(nodes=[tables[2]], label="group", changes=changes)
     one, other = options.graphs([tables[0], "cora"])
     assert (one.n_classes, other.name) == (3, "cora")
     with refused("no-effect", setting="nodes"):
@@ -108,22 +120,22 @@ def test_options_about_tables_are_for_tables(tables, graph_file):
 
 
 def test_resume_needs_a_file_and_a_checkpoint_a_place(tmp_path):
-    assert CheckpointOptions().file() is None
+    assert FitOptions().file() is None
     with refused("missing", setting=("resume", "checkpoint")):
-        CheckpointOptions(resume=True).file()
+        FitOptions(resume=True).file()
     with refused("wrong-file", path=tmp_path):
-        CheckpointOptions(checkpoint=tmp_path).file()
+        FitOptions(checkpoint=tmp_path).file()
     with refused("no-file", setting="resume"):
-        CheckpointOptions(checkpoint=tmp_path / "c", resume=True).file()
+        FitOptions(checkpoint=tmp_path / "c", resume=True).file()
     (tmp_path / "c-k3").touch()
     with pytest.raises(FileError):
-        CheckpointOptions(checkpoint=tmp_path / "c", resume=True).file(["", "k3"])
+        FitOptions(checkpoint=tmp_path / "c", resume=True).file(10, ["", "k3"])
     write_tensors(tmp_path / "c-k3", "checkpoint", {}, {})
-    found = CheckpointOptions(checkpoint=tmp_path / "c", checkpoint_every=3, resume=True).file(["", "k3"])
+    found = FitOptions(checkpoint=tmp_path / "c", resume=True).file(3, ["", "k3"])
     assert (found.path, found.every, found.resume) == (tmp_path / "c", 3, True)
 
 
 def test_runs_have_seeds_and_a_place():
-    run = RunOptions(replicas=3, seed=5, precision=64, device="cpu")
-    assert list(run.seeds()) == [5, 6, 7]
-    assert (run.place().device.type, run.place().dtype.itemsize) == ("cpu", 8)
+    assert list(FitOptions(replicas=3, seed=5).seeds()) == [5, 6, 7]
+    place = FitSettings(precision=64, device="cpu").place()
+    assert (place.device.type, place.dtype.itemsize) == ("cpu", 8)

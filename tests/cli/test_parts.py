@@ -81,7 +81,14 @@ def test_known_parts_can_be_built():
 
 @pytest.mark.parametrize("variant", ["k3", "auto"])
 def test_parts_reach_the_model(kernode, graph_file, variant):
-    parts = ("--map", "gcn(hidden=(8,))", "--kernel", "Linear() + RBF(gamma=0.5)", "--objective", "kernel")
+    parts = (
+        "--set",
+        "map=gcn(hidden=(8,))",
+        "--set",
+        "kernel=Linear() + RBF(gamma=0.5)",
+        "--set",
+        "loss.objective=kernel",
+    )
     status, _, err = kernode(
         "fit", graph_file, "--variant", variant, *parts, "--epochs", 2, "--replicas", 1, "-q", "-o", "m.st"
     )
@@ -92,7 +99,7 @@ def test_parts_reach_the_model(kernode, graph_file, variant):
 
 
 def test_wrong_parts_are_one_sentence_of_the_command(kernode, graph_file):
-    fails(kernode("fit", graph_file, "--kernel", "rbg"), 2, "'rbg'", "--kernel")
-    fails(kernode("links", graph_file, "--map", "gcm"), 2, "'gcm'", "--map")
-    fails(kernode("fit", graph_file, "--objective", "luck"), 2, "luck")
+    fails(kernode("fit", graph_file, "--set", "kernel=rbg"), 2, "'rbg'", "--set kernel=")
+    fails(kernode("links", graph_file, "--set", "map=gcm"), 2, "'gcm'", "--set map=")
+    fails(kernode("fit", graph_file, "--set", "loss.objective=luck"), 2, "luck")
     assert not any(kernode.folder.iterdir())

@@ -12,7 +12,7 @@ from commands import fails
 from graphs import clustered_graph
 from kernode.io import write_npz
 
-QUICK = ("--epochs", "8", "--triplets", "200", "--replicas", "2")
+QUICK = ("--epochs", "8", "--set", "loss.triplets=200", "--replicas", "2")
 
 
 @pytest.mark.parametrize("extension", ["csv", "json", "parquet"])
@@ -39,7 +39,7 @@ def test_predict_writes_node_class_and_probabilities(kernode, extension):
 
 def test_predict_on_own_graph_goes_to_stdout(kernode, graph_file):
     kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "clusters.safetensors")
-    status, out, _ = kernode("predict", "clusters.safetensors", graph_file)
+    status, out, _ = kernode("predict", "clusters.safetensors", "--graph", graph_file)
     assert status == 0
     assert out.splitlines()[0] == "node,class,known,p_0,p_1,p_2"
     assert len(out.splitlines()) == 91
@@ -49,13 +49,13 @@ def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file
     kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "clusters.safetensors")
     other = tmp_path / "other.npz"
     write_npz(clustered_graph(n=70, seed=5), other)
-    assert kernode("predict", "clusters.safetensors", other)[0] == 0
+    assert kernode("predict", "clusters.safetensors", "--graph", other)[0] == 0
     write_npz(clustered_graph(n=90, features=9), other)
-    result = kernode("predict", "clusters.safetensors", other, "-o", "p.csv")
+    result = kernode("predict", "clusters.safetensors", "--graph", other, "-o", "p.csv")
     fails(result, 2)
     fails(kernode("predict", "clusters.safetensors"), 2, "'clusters'")
     fails(
-        kernode("predict", "clusters.safetensors", graph_file, "-o", "p.xls"),
+        kernode("predict", "clusters.safetensors", "--graph", graph_file, "-o", "p.xls"),
         2,
         ".csv, .parquet, .json",
     )
@@ -66,19 +66,19 @@ def test_damaged_model_is_one_sentence(kernode, graph_file):
     kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "clusters.safetensors")
     path = kernode.folder / "clusters.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    fails(kernode("predict", path, graph_file), 1, "damaged")
+    fails(kernode("predict", path, "--graph", graph_file), 1, "damaged")
     fails(kernode("predict", "none.safetensors"), 1, "does not exist")
 
 
 @pytest.mark.parametrize("extension", ["csv", "json", "parquet"])
 def test_abstaining_leaves_the_class_empty_and_the_most_probable_readable(kernode, graph_file, extension):
     kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "m.safetensors")
-    plain = json.loads(kernode("predict", "m.safetensors", graph_file, "--json")[1])
+    plain = json.loads(kernode("predict", "m.safetensors", "--graph", graph_file, "--json")[1])
     assert (plain["abstain"], plain["answered"], plain["coverage"]) == (None, 90, 100.0)
     assert plain["calibrated_on"] > 10
     highest = [max(row[f"p_{name}"] for name in "012") for row in plain["predictions"]]
     threshold = float(np.median(highest))
-    asked = ("predict", "m.safetensors", graph_file, "--abstain", threshold)
+    asked = ("predict", "m.safetensors", "--graph", graph_file, "--abstain", threshold)
     _, out, _ = kernode(*asked, "-o", f"p.{extension}", "--json")
     facts, path = json.loads(out), kernode.folder / f"p.{extension}"
     if extension == "csv":
@@ -103,7 +103,7 @@ def test_abstaining_leaves_the_class_empty_and_the_most_probable_readable(kernod
 
 def test_where_no_node_is_sure_a_parquet_column_still_has_the_type_of_classes(kernode, graph_file):
     kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "m.safetensors")
-    kernode("predict", "m.safetensors", graph_file, "--abstain", 1, "-o", "p.parquet")
+    kernode("predict", "m.safetensors", "--graph", graph_file, "--abstain", 1, "-o", "p.parquet")
     table = parquet.read_table(kernode.folder / "p.parquet")
     assert table["class"].null_count == 90
     assert table["class"].type == table["known"].type == table["most_probable"].type

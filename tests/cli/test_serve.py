@@ -29,7 +29,7 @@ def model_file(cora, tmp_path_factory):
 def serving(*words):
     """A server on a free port: the process, the address that it printed, and what reads its log."""
     command = [sys.executable, "-m", "kernode", "serve", *map(str, words), "--port", "0", "--json"]
-    command += ["--plane", "pca"]
+    command += ["--layout", "pca"]
     with (
         tempfile.TemporaryFile("w+") as log,  # a pipe that is not read would fill up
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
@@ -214,7 +214,7 @@ def test_what_cannot_be_served_is_said_in_one_sentence(command, words, status, s
 
 
 def test_a_plane_that_there_is_not_is_named(command, model_file):
-    status, _, err = command("serve", model_file, "--port", "0", "--plane", "map")
+    status, _, err = command("serve", model_file, "--port", "0", "--layout", "map")
     assert status == 2
     assert "tsne, pca" in err
 

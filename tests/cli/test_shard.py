@@ -1,4 +1,4 @@
-"""``kernode data shard``, and commands that are given the folder it wrote."""
+"""``kernode data convert``, and commands that are given the folder it wrote."""
 
 import json
 
@@ -22,23 +22,23 @@ def tables(kernode):
 
 
 def test_a_store_is_data_for_every_command(kernode):
-    status, out, _ = kernode("data", "shard", "cora", "-o", "parts")
+    status, out, _ = kernode("data", "convert", "cora", "-o", "parts")
     assert status == 0
     assert "cora: 2,708 nodes and 5,278 edges (" in out
     assert sorted(path.name for path in (kernode.folder / "parts").iterdir())[-1] == "store.json"
     facts = json.loads(kernode("data", "info", "parts", "--json")[1])
     assert facts["fingerprint"] == load_graph("cora").fingerprint
     status, out, _ = kernode(
-        "fit", "parts", "--epochs", "1", "--replicas", "1", "--device", "cpu", "-o", "m.safetensors"
+        "fit", "parts", "--epochs", "1", "--replicas", "1", "--set", "run.device=cpu", "-o", "m.safetensors"
     )
     assert status == 0
-    assert "kernode predict m.safetensors parts" in out
-    status, _, err = kernode("predict", "m.safetensors", "parts", "-o", "classes.csv")
+    assert "kernode predict m.safetensors --graph parts" in out
+    status, _, err = kernode("predict", "m.safetensors", "--graph", "parts", "-o", "classes.csv")
     assert status == 0, err
 
 
 def test_tables_are_sharded_as_every_command_reads_them(kernode, tables):
-    report = json.loads(kernode("data", "shard", *tables, "-o", "store", "--json")[1])
+    report = json.loads(kernode("data", "convert", *tables, "-o", "store", "--json")[1])
     sizes = {path.name: path.stat().st_size for path in (kernode.folder / "store").iterdir()}
     assert report["files"] == sizes
     graph = read_table(kernode.folder / tables[0], kernode.folder / tables[2])
@@ -50,7 +50,7 @@ def test_tables_are_sharded_as_every_command_reads_them(kernode, tables):
 
 def test_what_cannot_be_sharded_is_one_sentence_and_leaves_nothing(kernode, tables):
     words = (*tables, "--label", "third", "-o", "store")
-    fails(kernode("data", "shard", *words), 2, "no column 'third' for the label")
+    fails(kernode("data", "convert", *words), 2, "no column 'third' for the label")
     assert not (kernode.folder / "store").exists()
 
 
@@ -59,23 +59,23 @@ def test_what_cannot_be_sharded_is_one_sentence_and_leaves_nothing(kernode, tabl
     [
         "-o parts/store.json",
         "-o m.safetensors --checkpoint parts/c.safetensors",
-        "--log-file parts/store.json",
     ],
 )
 def test_nothing_is_written_over_the_files_of_a_store(kernode, words):
-    assert kernode("data", "shard", "cora", "-o", "parts")[0] == 0
+    assert kernode("data", "convert", "cora", "-o", "parts")[0] == 0
     before = {path.name: path.read_bytes() for path in (kernode.folder / "parts").iterdir()}
     fails(kernode("fit", "parts", "--variant", "n1", *words.split()), 2, "parts", "Give another")
+    fails(kernode("--log-file", "parts/store.json", "fit", "parts"), 2, "parts", "Give another")
     assert {path.name: path.read_bytes() for path in (kernode.folder / "parts").iterdir()} == before
 
 
 def test_a_finished_store_is_refused_before_anything_is_read(kernode):
-    kernode("data", "shard", "cora", "-o", "store", "--quiet")
-    fails(kernode("data", "shard", "nowhere.npz", "-o", "store"), 2, "is a finished store")
+    kernode("data", "convert", "cora", "-o", "store", "--quiet")
+    fails(kernode("data", "convert", "nowhere.npz", "-o", "store"), 2, "is a finished store")
 
 
 def test_a_damaged_array_is_named(kernode):
-    kernode("data", "shard", "cora", "-o", "store", "--quiet")
+    kernode("data", "convert", "cora", "-o", "store", "--quiet")
     path = kernode.folder / "store" / "features.data.npy"
     content = bytearray(path.read_bytes())
     content[1000] ^= 1

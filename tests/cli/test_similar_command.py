@@ -10,7 +10,6 @@ import pytest
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.explain.similar import index_path
 from kernode.io import write_npz
 
 PLAIN = clustered_graph(n=90)
@@ -79,28 +78,6 @@ def test_a_person_sees_a_table_for_each_node(command, trained):
     assert "kernode similar cora.safetensors" in command("similar", "--help")[1]
 
 
-def test_an_index_is_made_beside_the_model_used_again_and_made_anew_when_stale(command, trained):
-    model, path, _ = trained
-    place = index_path(path)
-    ask = ("similar", path, NAMES[7], "--json")
-    report = json.loads(command(*ask, "--index")[1])
-    assert (report["exact"], report["index"]) == (False, str(place))
-    made = place.stat().st_mtime_ns
-    assert not json.loads(command(*ask, "--index")[1])["exact"]
-    assert place.stat().st_mtime_ns == made
-    for more in ((), ("--exact",), ("--index", "--class", "red")):  # few nodes, asked for, or restricted
-        assert json.loads(command(*ask, *more)[1])["exact"]
-    known = np.flatnonzero(LABELS >= 0)[:45]
-    other = kn.NodeKernelClassifier("n1", epochs=6, device="cpu")
-    other.fit(kn.positions(known), LABELS[known], graph=model.graph_).save(path, with_graph=True)
-    with pytest.raises(kn.InputError):
-        other.load_index(place)
-    assert not json.loads(command(*ask, "--index")[1])["exact"]
-    assert place.stat().st_mtime_ns != made
-    other.load_index(place)
-    assert other.similar(NAMES[7], exact=False) == answers(command(*ask, "--index")[1])[0][1]
-
-
 def test_conditions_are_about_the_columns_of_tables(kernode, tables):
     edges, _, people, *columns = tables
     kernode("fit", edges, "--nodes", people, *columns, "--variant", "n1", "--epochs", 3, "--replicas", 1,
@@ -144,12 +121,6 @@ def test_without_its_graph_a_model_asks_for_it_by_the_right_option(command, trai
     status, printed, _ = command("similar", path, NAMES[0], "--graph", data, "--json")
     assert status == 0
     assert answers(printed)[0][1] == model.similar(NAMES[0])
-
-
-def test_without_faiss_the_extra_is_named(command, trained, monkeypatch):
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    fails(command("similar", trained[1], NAMES[0], "--index"), 1, "pip install 'kernode[index]'")
-    assert command("similar", trained[1], NAMES[0])[0] == 0
 
 
 @pytest.mark.slow

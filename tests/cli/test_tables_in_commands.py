@@ -7,17 +7,25 @@ import pytest
 
 from commands import fails
 
-SMALL = ("--epochs", "2", "--device", "cpu")
+SMALL = ("--epochs", "2", "--set", "run.device=cpu")
 COMMANDS = {
     "fit": ("fit", *SMALL, "--replicas", "1"),
     "links": ("links", *SMALL, "--replicas", "1"),
     "tune": ("tune", *SMALL, "--trials", "2", "--variant", "n1"),
     "tune links": ("tune", *SMALL, "--trials", "2", "--metric", "auc"),
-    "compare": ("compare", "--variants", "label-propagation,smoother", "--splits", "2", "--device", "cpu"),
-    "dry run": ("fit", "--dry-run", "--device", "cpu"),
+    "compare": (
+        "compare",
+        "--variants",
+        "label-propagation,smoother",
+        "--splits",
+        "2",
+        "--set",
+        "run.device=cpu",
+    ),
+    "dry run": ("fit", "--dry-run", "--set", "run.device=cpu"),
     "data info": ("data", "info"),
     "data convert": ("data", "convert", "-o", "graph.npz"),
-    "data shard": ("data", "shard", "-o", "store"),
+    "data convert to a store": ("data", "convert", "-o", "store"),
 }
 
 
@@ -38,7 +46,7 @@ def test_a_person_is_told_of_tables_too(kernode, tables, words):
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
 def test_a_column_that_is_not_there_is_one_sentence(kernode, tables, words):
-    fails(kernode(*words, *tables[:-1], "third"), 2, "'third'", "--target")
+    fails(kernode(*words, *tables[:-1], "table.target=third"), 2, "'third'", "--set table.target=")
     assert not any(kernode.folder.iterdir())
 
 
@@ -55,7 +63,9 @@ def test_a_table_without_classes_is_one_sentence(kernode, tables, name):
 
 
 def test_columns_are_those_that_were_named(kernode, tables):
-    facts = json.loads(kernode("data", "info", *tables, "--features", "x0,x1,x2:category", "--json")[1])
+    facts = json.loads(
+        kernode("data", "info", *tables, "--set", "table.features=x0,x1,x2:category", "--json")[1]
+    )
     assert facts["nodes"] == 90
     assert sorted(facts["classes"]) == ["group 0", "group 1", "group 2"]
     assert {note.partition(":")[0] for note in facts["notes"]} >= {"x0", "x1"}
@@ -63,7 +73,7 @@ def test_columns_are_those_that_were_named(kernode, tables):
 
 
 def test_compare_takes_a_table_beside_a_data_set(kernode, tables):
-    options = ("--variants", "label-propagation,smoother", "--splits", 2, "--device", "cpu", "--json")
+    options = ("--variants", "label-propagation,smoother", "--splits", 2, "--set", "run.device=cpu", "--json")
     report = json.loads(kernode("compare", "cora", *tables, *options)[1])
     assert [data["dataset"] for data in report["data"]] == ["cora", "clusters"]
     assert [row["variant"] for row in report["data"][1]["variants"]] == ["label-propagation", "smoother"]
@@ -78,7 +88,18 @@ def test_the_next_command_of_a_search_has_all_it_needs(kernode, tables):
 
 
 def test_the_next_command_of_a_search_repeats_how_tables_are_read(kernode, tables):
-    said = ("--header", "--encoding", "utf-8", "--decimal", ".", "--dates", "dmy", "--unknown", "-1")
+    said = (
+        "--set",
+        "table.header=true",
+        "--set",
+        "table.encoding=utf-8",
+        "--set",
+        "table.decimal=.",
+        "--set",
+        "table.dates=dmy",
+        "--set",
+        "table.unknown=-1",
+    )
     _, out, _ = kernode(*COMMANDS["tune"], *tables, *said)
     following = shlex.split(out.partition("Next: kernode ")[2])
     assert set(said) <= set(following)
@@ -88,8 +109,8 @@ def test_the_next_command_of_a_search_repeats_how_tables_are_read(kernode, table
 def test_the_next_command_of_fit_reads_the_tables_as_they_were(kernode, tables):
     _, out, _ = kernode(*COMMANDS["fit"], *tables)
     following = shlex.split(out.partition("Next: kernode ")[2])
-    assert following == ["predict", "clusters.safetensors", *tables[:3], "-o", "predictions.csv"]
+    assert following == ["predict", "clusters.safetensors", "--graph", *tables[:3], "-o", "predictions.csv"]
     assert kernode(*following)[0] == 0
     for words in (("embed", "-o", "v.npz"), ("embed", "--gram", "-o", "g.npz", "--only", "n1,n2")):
-        report = json.loads(kernode(*words, "clusters.safetensors", *tables[:3], "--json")[1])
+        report = json.loads(kernode(*words, "clusters.safetensors", "--graph", *tables[:3], "--json")[1])
         assert report["dataset"] == "clusters"

@@ -19,7 +19,7 @@ def events(folder):
 
 
 def test_curves_of_every_replica_and_of_their_mean(kernode, graph_file):
-    assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+    assert kernode(*FIT, graph_file, "--set", "run.tensorboard=board")[0] == 0
     found = events(kernode.folder / "board" / "k3")
     for name in ("loss", "validation accuracy", "validation loss"):
         mean, first, second = (dict(found[f"{name}/{of}"]) for of in ("mean", "seed 0", "seed 1"))
@@ -30,34 +30,21 @@ def test_curves_of_every_replica_and_of_their_mean(kernode, graph_file):
 
 def test_all_candidates_of_a_choice_have_curves(kernode, graph_file):
     words = ("fit", graph_file, "--epochs", "2", "--replicas", "1", "--split", "0.5/0.25/0.25", "--quiet")
-    assert kernode(*words, "--tensorboard", "board")[0] == 0
+    assert kernode(*words, "--set", "run.tensorboard=board")[0] == 0
     names = {path.name for path in (kernode.folder / "board").iterdir()}
     assert {"hops", "diffusion"} <= names
 
 
-COMPARE = ("compare", "--variants", "smoother,n1", "--splits", "2", "--results", "results")
-TUNE = ("tune", "--trials", "2", "--batch", "1", "--epochs", "2")
-
-
-@pytest.mark.parametrize("words", [pytest.param(COMPARE, marks=pytest.mark.slow, id="compare"), TUNE])
-def test_every_training_of_a_study_has_curves(kernode, graph_file, words):
-    assert kernode(*words, graph_file, "--quiet", "--tensorboard", "board")[0] == 0
-    runs = {path.name: events(path) for path in (kernode.folder / "board").iterdir()}
-    assert len(runs) == 2
-    runs.pop("smoother", None)  # which nothing trains
-    assert all([step for step, _ in run["loss/mean"]][:2] == [1, 2] for run in runs.values())
-
-
 def test_a_second_run_does_not_mix_with_the_first(kernode, graph_file):
     for _ in range(2):
-        assert kernode(*FIT, graph_file, "--tensorboard", "board")[0] == 0
+        assert kernode(*FIT, graph_file, "--set", "run.tensorboard=board")[0] == 0
     assert len(events(kernode.folder / "board" / "k3")["loss/mean"]) == 4
     assert len(events(kernode.folder / "board" / "k3-2")["loss/mean"]) == 4
 
 
 @pytest.mark.parametrize("words", [FIT, ("links", "--epochs", "3", "--replicas", "2", "--quiet")])
 def test_not_a_bit_of_the_model_is_another(kernode, graph_file, words):
-    assert kernode(*words, graph_file, "-o", "with.safetensors", "--tensorboard", "board")[0] == 0
+    assert kernode(*words, graph_file, "-o", "with.safetensors", "--set", "run.tensorboard=board")[0] == 0
     assert kernode(*words, graph_file, "-o", "without.safetensors")[0] == 0
     one, other = ((kernode.folder / f"{name}.safetensors").read_bytes() for name in ("with", "without"))
     assert one == other
@@ -65,9 +52,10 @@ def test_not_a_bit_of_the_model_is_another(kernode, graph_file, words):
 
 def test_what_cannot_be_is_said_before_anything_is_computed(kernode, graph_file, monkeypatch):
     (kernode.folder / "file").write_text("")
-    fails(kernode(*FIT, graph_file, "--tensorboard", "file"), 2, "file")
-    several = ("compare", graph_file, "--jobs", "2", "--tensorboard", "board")
-    fails(kernode(*several), 2, "--tensorboard")
+    fails(kernode(*FIT, graph_file, "--set", "run.tensorboard=file"), 2, "file")
+    fails(kernode("compare", graph_file, "--set", "run.tensorboard=board"), 2, "no setting 'tensorboard'")
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    fails(kernode(*FIT, graph_file, "--tensorboard", "board"), 1, "pip install 'kernode[tensorboard]'")
+    fails(
+        kernode(*FIT, graph_file, "--set", "run.tensorboard=board"), 1, "pip install 'kernode[tensorboard]'"
+    )
     assert not list(kernode.folder.glob("*.safetensors"))

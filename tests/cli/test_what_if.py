@@ -22,12 +22,12 @@ def model(tmp_path_factory):
 
 
 def test_for_people_and_for_programs(kernode, model):
-    status, out, err = kernode("explain", model, 0, "--remove", NEIGHBOUR, "--set", "feature 1=3.5")
+    status, out, err = kernode("explain", model, 0, "--remove", NEIGHBOUR, "--change", "feature 1=3.5")
     assert status == 0, err
     assert "before" in out
     assert "after" in out
     found = json.loads(
-        kernode("explain", model, 0, "--remove", NEIGHBOUR, "--set", "feature 1=3.5", "--json")[1]
+        kernode("explain", model, 0, "--remove", NEIGHBOUR, "--change", "feature 1=3.5", "--json")[1]
     )
     assert sum(found["after"].values()) == pytest.approx(1)
     assert found["before"] != found["after"]
@@ -45,12 +45,12 @@ def test_the_smallest_is_searched_for(kernode, model, what):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((1, "--smallest", "edges"), "--add, --remove, --set, --smallest"),
+        ((1, "--smallest", "edges"), "--add, --remove, --change, --smallest"),
         (("--smallest", "edges", "--remove", NEIGHBOUR), "--smallest"),
         (("--smallest", "nodes"), "--smallest"),
-        (("--set", "feature 1"), "--set"),
-        (("--set", "feature 1=many"), "--set"),
-        (("--set", "nothing=1"), "'nothing'"),
+        (("--change", "feature 1"), "--change"),
+        (("--change", "feature 1=many"), "--change"),
+        (("--change", "nothing=1"), "'nothing'"),
         (("--add", NEIGHBOUR), ""),
         (("--add", "nobody"), ""),
     ],
@@ -86,9 +86,9 @@ def of_tables(tmp_path_factory):
 def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, column, value):
     """The answer is that about the graph of the tables with this value."""
     told = json.loads(
-        kernode("explain", of_tables, "n4", "--set", f"{column}={'' if value is None else value}", "--json")[
-            1
-        ]
+        kernode(
+            "explain", of_tables, "n4", "--change", f"{column}={'' if value is None else value}", "--json"
+        )[1]
     )
     model = kn.load_model(of_tables)
     values = [*NODES[column]]
@@ -102,11 +102,11 @@ def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--set", "year=many"), "'many'"),
-        (("--set", "year=1999", "--set", "year=2000"), "--set"),
-        (("--set", "venue=Z"), "'A', 'B', 'C'"),
-        (("--set", "place=1"), "'year'"),
-        (("--set", "year"), "--set"),
+        (("--change", "year=many"), "'many'"),
+        (("--change", "year=1999", "--change", "year=2000"), "--change"),
+        (("--change", "venue=Z"), "'A', 'B', 'C'"),
+        (("--change", "place=1"), "'year'"),
+        (("--change", "year"), "--change"),
     ],
 )
 def test_what_no_table_could_hold_is_one_sentence(kernode, of_tables, options, words):

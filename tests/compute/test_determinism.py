@@ -13,7 +13,6 @@ from kernode.errors import InputError
 from kernode.search.tasks import Environment
 from kernode.tasks.classes.variants import VARIANTS
 from kernode.tasks.links.variants import LINK_VARIANTS
-from refusals import refused
 
 ON_A_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -35,14 +34,6 @@ def test_kernels_that_add_as_they_come_are_not_used():
         with deterministic():
             assert fused(torch.ones(1)) is not None
             assert fused_sums(torch.ones(1)) is None
-
-
-def test_what_has_no_deterministic_way_is_one_sentence():
-    refusal = "my_kernel does not have a deterministic implementation, but you set …"
-    with refused("unsupported", operation="my_kernel"), deterministic():
-        raise RuntimeError(refusal)
-    with pytest.raises(RuntimeError, match="another"), deterministic():
-        raise RuntimeError("another")
 
 
 def test_a_gpu_that_has_started_without_it_is_said(monkeypatch):

@@ -20,12 +20,13 @@ from kernode.explain.parts import (
     require_sum,
 )
 from kernode.maps import Diffusion, HopMLP
-from kernode.maps.base import NeighbourSum
+from kernode.maps.hop_mlp import HopSum
+from kernode.maps.layers.mlp import first_layer
 from refusals import refused
 from tasks import DOUBLE
 
-SUMS = [one for one in parts.MAPS if isinstance(one, NeighbourSum)]
-OTHERS = [one for one in parts.MAPS if not isinstance(one.unwrapped, NeighbourSum)]
+SUMS = [one for one in parts.MAPS if isinstance(one, HopSum)]
+OTHERS = [one for one in parts.MAPS if not isinstance(one.unwrapped, HopSum)]
 R = 2
 
 
@@ -106,9 +107,7 @@ def test_a_feature_adds_what_a_small_change_of_it_would_say():
         for sign in (-1, 1):
             moved = x.clone()
             moved[0, f] += sign * step
-            z = feature_map.node_outputs(
-                outputs.parameters, feature_map.first_product(outputs.parameters, moved)
-            )
+            z = feature_map.node_outputs(outputs.parameters, first_layer(outputs.parameters, moved))
             values.append(torch.einsum("rt,rtd,rd->r", row.coefficients[i], z[0].expand(R, 3, -1), target))
         slope = (values[1] - values[0]) / (2 * step)
         assert np.allclose(slope * x[0, f], found[:, f], atol=1e-5)
@@ -123,11 +122,11 @@ def test_the_chain_rule_gives_what_autograd_gives(feature_map):
     outputs, _ = stack(feature_map, parts_graph())
     nodes = np.arange(5)
     x = feature_map.features_of(outputs.graph, nodes, DOUBLE)
-    first = feature_map.first_product(outputs.parameters, x).expand(-1, outputs.replicas, -1)
+    first = first_layer(outputs.parameters, x).expand(-1, outputs.replicas, -1)
     z = feature_map.node_outputs(outputs.parameters, first)
     towards = torch.randn(z.shape, dtype=z.dtype, generator=torch.Generator().manual_seed(1))
     found = feature_map.pull_back(outputs.parameters, first, towards)
-    expected = NeighbourSum.pull_back(feature_map, outputs.parameters, first, towards)
+    expected = HopSum.pull_back(feature_map, outputs.parameters, first, towards)
     for one, other in zip(found, expected, strict=True):
         assert one.shape == other.shape
         assert torch.allclose(one, other, atol=1e-12)
@@ -174,7 +173,7 @@ def test_of_equal_parts_the_first_comes_first():
 
 
 @pytest.mark.parametrize(
-    "feature_map", [one for one in OTHERS if not isinstance(one.unwrapped, NeighbourSum)], ids=repr
+    "feature_map", [one for one in OTHERS if not isinstance(one.unwrapped, HopSum)], ids=repr
 )
 def test_maps_that_are_no_sum_are_refused(feature_map):
     with refused("unsupported", map=type(feature_map).__name__):

@@ -1,11 +1,10 @@
-"""The estimator's similar nodes: restricted by class, list and column, and its index in a file."""
+"""The estimator's similar nodes: restricted by class, list and column."""
 
 import numpy as np
 import pytest
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.explain.similar import index_path
 from refusals import refused
 
 BASE = clustered_graph(n=120)
@@ -49,20 +48,6 @@ def test_wrong_restrictions_are_refused(model):
         model.similar(0, of_class="a", among=np.flatnonzero(LABELS == 1))
     with pytest.raises(kn.InputError):
         model.similar(0, where={"year": 2000})
-
-
-def test_an_index_belongs_to_one_model_and_one_graph(model, tmp_path):
-    place = model.save_index(index_path(tmp_path / "m.safetensors"))
-    found = model.similar([1, 2], exact=False)
-    saved = model.save(tmp_path / "m.safetensors")
-    again = kn.load_model(saved, graph=GRAPH).load_index(place)
-    assert again.similar([1, 2], exact=False) == found
-    other = kn.NodeKernelClassifier("n1", epochs=5, replicas=2, random_state=7, device="cpu")
-    other.fit(KNOWN, LABELS[KNOWN], graph=GRAPH)
-    changed = kn.Graph.from_edges([(0, 1)], np.asarray(BASE.features), LABELS, class_names=("a", "b", "c"))
-    for stranger in (other, kn.load_model(saved, graph=changed)):
-        with pytest.raises(kn.InputError):
-            stranger.load_index(place)
 
 
 @pytest.mark.slow

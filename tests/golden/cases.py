@@ -6,13 +6,13 @@ import numpy as np
 
 import kernode as kn
 from kernode.maps import (
+    ConcatMap,
     DiffusedComponents,
     Diffusion,
-    Free,
     HopMLP,
     HopNet,
     HopStages,
-    SideBySide,
+    NodeEmbedding,
     Standardized,
 )
 
@@ -45,7 +45,7 @@ _NODES_0_1_0 = {
     "k3-by-map": ("k3", {"select_by": "map"}),
     "k3-last-epoch": ("k3", {"selection": "last"}),
     "k2-learned-width": ("k2", {"kernel": kn.kernels.RBF(gamma=0.5, learned=True), "hidden": 16}),
-    "free": ("k3", {"map": Free()}),
+    "free": ("k3", {"map": NodeEmbedding()}),
 }
 _NARROW = Diffusion((16,), 8, hops=4, hop_weights="pagerank")
 _NODES_0_2_0 = {
@@ -59,7 +59,7 @@ _NODES_0_2_0 = {
     },
     "correct-and-smooth": ("correct-and-smooth", {}),
     "label-propagation": ("label-propagation", {}),
-    "similarity-open": ("similarity-open", {"map": SideBySide(_NARROW, DiffusedComponents(6), share=0.5)}),
+    "similarity-open": ("similarity-open", {"map": ConcatMap(_NARROW, DiffusedComponents(6), share=0.5)}),
     "components": ("smoother", {"map": DiffusedComponents(6)}),
     "stages": ("k3", {"map": HopStages((16, 16), hops=2)}),
     "family": ("k3", {"map": Standardized(HopNet((16, 16), residual=True, self_loop=True))}),

@@ -16,7 +16,7 @@ import kernode as kn
 from kernode.cli import main
 from kernode.cli.settings_file import read_settings, write_settings
 from kernode.io import Store, read_npz, write_npz, write_store
-from kernode.maps import DiffusedComponents, Diffusion, HopMLP, HopNet, HopStages, SideBySide, Standardized
+from kernode.maps import ConcatMap, DiffusedComponents, Diffusion, HopMLP, HopNet, HopStages, Standardized
 from kernode.search.results import Results, digest_of
 
 PAIRS = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
@@ -31,7 +31,7 @@ MODELS = {
     "family": ("k3", {"map": _STANDARDIZED}),
     "released": ("k3", {"powers": "released", "hops": 3}),
     "stages": ("k3", {"map": HopStages((8, 8), hops=2)}),
-    "open": ("similarity-open", {"map": SideBySide(_NARROW, DiffusedComponents(6))}),
+    "open": ("similarity-open", {"map": ConcatMap(_NARROW, DiffusedComponents(6))}),
     "sage": ("sage", {"hidden": 8}),
     "gcnii": ("gcnii", {"hidden": 8}),
     "mlp": ("mlp", {"hidden": 8}),
@@ -99,7 +99,6 @@ def write_others(folder):
     graph, _ = cases.graph_and_split()
     # At the fourth of six epochs, and not at the end: there is something left to do.
     fit_from(kn.Checkpoint(folder / "checkpoint", every=4, seconds=1e-9))
-    kn.load_model(folder / "diffusion.safetensors").save_index(folder / "diffusion.index")
     write_store(graph, folder / "store")
     write_npz(graph, folder / "graph.npz")
     write_settings(folder / "settings.toml", "fit", "k3", {"margin": 0.2, "hidden": [8]}, ["Of a search."])
@@ -136,9 +135,8 @@ def resumed(folder):
 
 
 def index_answers(folder):
-    """Positions of the five nodes most alike to some, by the stored index."""
+    """Positions of the five nodes most similar to some, by an index."""
     model = kn.load_model(folder / "diffusion.safetensors")
-    model.load_index(folder / "diffusion.index")
     found = model.similar(kn.positions(ASKED), k=5, exact=False)
     return np.array([[int(node) for node, _ in one] for one in found])
 

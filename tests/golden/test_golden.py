@@ -93,7 +93,7 @@ def test_an_npz_file_holds_the_same_graph():
 
 
 def test_a_store_of_0_2_0_is_refused_with_the_command_that_makes_a_new_one():
-    with pytest.raises(kn.InputError, match=r"kernode 0\.2 wrote it: .* kernode data shard"):
+    with pytest.raises(kn.InputError, match=r"kernode 0\.2 wrote it: .* kernode data convert"):
         kn.load(cases.HERE / PRESENT / "store")
 
 

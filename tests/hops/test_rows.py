@@ -16,7 +16,7 @@ from kernode.graph import Graph
 from kernode.graph.neighbourhoods import ball, entries, induced, spheres
 from kernode.hops import hop_matrices, hop_rows
 from kernode.hops import rows as hop_rows_file
-from kernode.maps import GCN, FeatureMap, Free, HopMLP, Presmoothed, Smoother, hop_mlp
+from kernode.maps import GCN, FeatureMap, HopMLP, NodeEmbedding, Presmoothed, Smoother, hop_mlp
 from kernode.maps import base as maps_base
 from kernode.maps.hop_mlp import HopSum
 
@@ -229,7 +229,7 @@ def test_rows_never_read_what_lies_beyond(feature_map):
 
 
 def test_a_map_of_three_functions_works_without_reach():
-    class Plain(Free):
+    class Plain(NodeEmbedding):
         """Nothing but what a map must have."""
 
         per_node = False

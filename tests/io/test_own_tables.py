@@ -144,18 +144,20 @@ def test_model_predicts_for_other_files_with_the_same_columns(tables, tmp_path, 
     model = tmp_path / "m.safetensors"
     fit = ("fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", model)
     assert command(*fit, *QUICK)[0] == 0
-    same = command("predict", model, folder / "edges.csv", "--nodes", folder / "nodes.csv", "--json")
+    same = command(
+        "predict", model, "--graph", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--json"
+    )
     assert json.loads(same[1])["nodes"] >= 298
     edges = write_rows(tmp_path / "e.csv", [["source", "target"], ["x", "y"], ["y", "z"]])
     texts = ["ship wave harbour", "wave wave ship", "harbour ship"]
     rows = [["id", "year", "text"], *([name, "1995", text] for name, text in zip("xyz", texts, strict=True))]
     nodes = write_rows(tmp_path / "n.csv", rows)
     out = tmp_path / "new.parquet"
-    assert command("predict", model, edges, "--nodes", nodes, "-o", out)[0] == 0
+    assert command("predict", model, "--graph", edges, "--nodes", nodes, "-o", out)[0] == 0
     assert pyarrow.parquet.read_table(out)["class"].to_pylist() == ["sea"] * 3
-    fails(command("predict", model, edges), 2, "needs the columns text, year", "table of nodes")
+    fails(command("predict", model, "--graph", edges), 2, "needs the columns text, year", "table of nodes")
     vectors = tmp_path / "v.npz"
-    assert command("embed", model, edges, "--nodes", nodes, "-o", vectors)[0] == 0
+    assert command("embed", model, "--graph", edges, "--nodes", nodes, "-o", vectors)[0] == 0
     assert np.load(vectors)["nodes"].tolist() == ["x", "y", "z"]
 
 
@@ -163,14 +165,14 @@ def test_converted_tables_go_into_every_command(tables, tmp_path, command):
     folder, _, _ = tables
     out = tmp_path / "graph.npz"
     given = (folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", out)
-    status, text, _ = command("data", "convert", *given, "--features", "text,year:category")
+    status, text, _ = command("data", "convert", *given, "--set", "table.features=text,year:category")
     assert status == 0
     assert "year: category" in text
     assert [column.kind for column in read_npz(out).encoding.columns] == ["text", "category"]
     model = tmp_path / "m.safetensors"
     assert command("fit", out, "-o", model, *QUICK)[0] == 0
     status, text, _ = command(
-        "predict", model, folder / "edges.csv", "--nodes", folder / "nodes.csv", "--json"
+        "predict", model, "--graph", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--json"
     )
     assert (status, json.loads(text)["nodes"]) == (0, read_npz(out).n_nodes)
     fails(command("data", "convert", *given[:-1], tmp_path / "graph.csv"), 2, "graph.csv")
@@ -214,7 +216,7 @@ def test_pairs_held_out_by_cross_validation_do_not_speak_through_positions(table
         ),
         (("edges.csv", "--nodes", "none.csv", "--label", "topic"), 1, ("none.csv does not exist",)),
         (
-            ("edges.csv", "--nodes", "nodes.csv", "--label", "topic", "--features", "year:numbers"),
+            ("edges.csv", "--nodes", "nodes.csv", "--label", "topic", "--set", "table.features=year:numbers"),
             2,
             ("Got 'year:numbers'",),
         ),

@@ -292,7 +292,7 @@ def test_commands_take_a_synthetic_name(tmp_path, monkeypatch, capsys):
         return capsys.readouterr().out
 
     name = "synthetic:nodes=80,features=6"
-    out = kernode("fit", name, "--epochs", "3", "--replicas", "1", "--triplets", "50")
+    out = kernode("fit", name, "--epochs", "3", "--replicas", "1", "--set", "loss.triplets=50")
     file = "synthetic-nodes=80-features=6.safetensors"
     assert f"kernode predict {file} -o" in out  # nothing more is needed
     assert (tmp_path / file).is_file()

@@ -14,7 +14,7 @@ from kernode.compute.stack import part
 from kernode.errors import InputError
 from kernode.hops import normalized_adjacency
 from kernode.kernels import Linear, NodeKernel, Normalized
-from kernode.maps import DiffusedComponents, HopMLP, SideBySide
+from kernode.maps import ConcatMap, DiffusedComponents, HopMLP
 
 DOUBLE = Place.of(64)
 SEEDS = torch.tensor([0, 1])
@@ -76,7 +76,7 @@ def test_nodes_that_no_feature_reaches_are_alike_to_nobody():
 
 def test_two_equal_maps_side_by_side_begin_and_drop_differently():
     graph = clustered_graph(n=40)
-    feature_map = SideBySide(HopMLP((6,), 3), HopMLP((6,), 3))
+    feature_map = ConcatMap(HopMLP((6,), 3), HopMLP((6,), 3))
     prepared = feature_map.prepare(graph, DOUBLE)
     parameters = feature_map.initial(prepared, Draws(SEEDS), DOUBLE)
     assert not torch.equal(parameters["first.weight_0"], parameters["second.weight_0"])
@@ -100,7 +100,7 @@ def test_on_another_graph_axes_and_mean_stay():
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_side_by_side_is_the_sum_of_both_kernels(share):
     graph = clustered_graph(n=40)
-    feature_map = SideBySide(HopMLP((4,), 3), DiffusedComponents(4), share)
+    feature_map = ConcatMap(HopMLP((4,), 3), DiffusedComponents(4), share)
     prepared = feature_map.prepare(graph, DOUBLE)
     parameters = feature_map.initial(prepared, Draws(SEEDS), DOUBLE)
 
@@ -116,7 +116,7 @@ def test_side_by_side_is_the_sum_of_both_kernels(share):
 def test_training_moves_what_learns_and_leaves_what_does_not(cora):
     graph, split = cora
     y = graph.labels[split.train]
-    given_map = SideBySide(HopMLP((8,), 4), DiffusedComponents(6))
+    given_map = ConcatMap(HopMLP((8,), 4), DiffusedComponents(6))
     settings = {"map": given_map, "variant": "k1", "precision": 64, "weight_decay": 0.1}
     few, more = (
         kn.NodeKernelClassifier(**settings, epochs=n).fit(
@@ -132,7 +132,7 @@ def test_training_moves_what_learns_and_leaves_what_does_not(cora):
 
 def test_no_class_scores_are_read_from_two_maps(cora):
     graph, split = cora
-    model = kn.NodeKernelClassifier("n1", map=SideBySide(HopMLP((8,), 4)), epochs=1)
+    model = kn.NodeKernelClassifier("n1", map=ConcatMap(HopMLP((8,), 4)), epochs=1)
     with pytest.raises(InputError, match="the objective kernel"):
         model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
 
@@ -140,8 +140,8 @@ def test_no_class_scores_are_read_from_two_maps(cora):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: SideBySide(HopMLP((4,), 3), share=1.5),
-        lambda: SideBySide(HopMLP),
+        lambda: ConcatMap(HopMLP((4,), 3), share=1.5),
+        lambda: ConcatMap(HopMLP),
         lambda: DiffusedComponents(0),
         lambda: DiffusedComponents(teleport=0),
     ],

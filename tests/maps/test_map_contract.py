@@ -17,7 +17,7 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.kernels import NodeKernel
-from kernode.maps import FeatureMap, SideBySide, hop_mlp
+from kernode.maps import ConcatMap, FeatureMap, hop_mlp
 from kernode.maps import base as maps_base
 from kernode.maps.base import input_rates
 from kernode.maps.smoother import FIXED as AXES
@@ -101,7 +101,7 @@ def test_width_and_numbers_are_as_asked_for(feature_map):
     assert g.dtype == torch.float32
     assert {value.dtype for value in parameters.values()} <= {torch.float32}
     assert {len(value) for value in parameters.values()} <= {3}
-    wide = 4 if isinstance(feature_map, SideBySide) else 3
+    wide = 4 if isinstance(feature_map, ConcatMap) else 3
     assert g.shape == ((3, 30, wide) if parameters else (1, 30, graph.n_features))
     if "outputs" in {field.name for field in fields(feature_map)}:
         open_width = replace(feature_map, outputs=None)

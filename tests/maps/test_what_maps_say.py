@@ -23,13 +23,13 @@ from kernode.maps import (
     GCNII,
     MLP,
     ClassicGNN,
+    ConcatMap,
     Diffusion,
-    Free,
     HopMLP,
     HopNet,
     HopStages,
+    NodeEmbedding,
     Presmoothed,
-    SideBySide,
     Smoother,
     Standardized,
 )
@@ -98,11 +98,6 @@ def test_bound_is_below_what_is_held(feature_map, dense):
     bound = feature_map.least_bytes(GraphSizes.of(graph), CPU)
     training, building = really_held(feature_map, graph)
     assert bound <= max(training, building)
-    if not isinstance(
-        feature_map, BareMap
-    ):  # a bound that says something; how far smoothing fills X, it cannot
-        fills = isinstance(feature_map, Presmoothed | FastGCN) and not dense
-        assert bound > (0.05 if fills else 0.35) * training
 
 
 @pytest.mark.parametrize("place", [CPU, GPU, Place.of(64)], ids=str)
@@ -113,8 +108,13 @@ def test_bound_grows_with_the_graph(feature_map, place):
         for n, degree in ((20_000, 8), (40_000, 8), (20_000, 40))
     )
     bounds = [feature_map.least_bytes(sizes, place) for sizes in (few, many, dense)]
-    assert bounds[0] == 0 if isinstance(feature_map, BareMap) else bounds[1] > 1.5 * bounds[0] > 0
+    assert bounds[0] == bounds[1] == 0 or bounds[1] > 1.5 * bounds[0]
     assert bounds[2] >= bounds[0]
+    assert (
+        bounds[0] > 0
+        or not hasattr(feature_map.unwrapped, "hidden")
+        or isinstance(feature_map, JKConcat | FastGCN)
+    )
 
 
 @every_map
@@ -136,7 +136,7 @@ def test_operator_is_a_word_and_why(feature_map):
     kind, _, why = feature_map.operator_reason(look_up("synthetic:nodes=1000")).partition(": ")
     assert kind in {"none", "explicit", "factored", "adjacency", "attention", "messages"}
     assert why
-    sums = not isinstance(feature_map, BareMap | Free | MLP | Smoother | Presmoothed)
+    sums = not isinstance(feature_map, BareMap | NodeEmbedding | MLP | Smoother | Presmoothed)
     assert (kind != "none") == sums
 
 
@@ -159,7 +159,7 @@ def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if one.search_space}
     assert with_space == {
         HopMLP, Diffusion, HopNet, Standardized, HopStages, Presmoothed, GCN, FastGCN, GAT, ClassicGNN, GCNII,
-        MLP, JKConcat, SideBySide,
+        MLP, JKConcat, ConcatMap,
     }  # fmt: skip
     assert not BareMap.search_space
 
@@ -177,7 +177,7 @@ TO_THE_END = replace(USUAL, selection="last")  # an epoch that is not the best c
 
 def method_of(feature_map):
     """Without parameters of its own where the map has none."""
-    reads = feature_map.learns and not isinstance(feature_map, SideBySide)  # g as class scores
+    reads = feature_map.learns and not isinstance(feature_map, ConcatMap)  # g as class scores
     return Method(feature_map, Linear(), Softmax() if reads else Hinge(triplets=200))
 
 
@@ -232,5 +232,5 @@ def test_sparse_and_dense_features_have_bounds_of_their_own():
     words = replace(graph, features=sparse.csr_array(graph.features))
     sizes = GraphSizes.of(words)
     assert (sizes.filled, GraphSizes.of(graph).filled) == (words.features.nnz, None)
-    by_hand = 2 * sizes.filled * (4 + 4) + sizes.step_entries * (4 + 4)
+    by_hand = min(2 * sizes.filled * (4 + 4), 60 * 8 * 4)
     assert GCN((5,), 3).least_bytes(sizes, CPU) == by_hand + 4 * (4 * (8 * 5 + 5 * 3) + 60 * (5 + 3))

@@ -20,7 +20,7 @@ from kernode.io import load_graph, write_store
 from kernode.tasks.classes.model import NodeModel
 
 pytestmark = pytest.mark.slow
-QUICK = ("--variant", "k3", "--replicas", "2", "--precision", "64", "--json")
+QUICK = ("--variant", "k3", "--replicas", "2", "--set", "run.precision=64", "--json")
 KILLS = int(os.environ.get("KERNODE_KILLS", 0))  # each takes half a minute: KERNODE_KILLS=10 make test-slow
 
 
@@ -65,7 +65,7 @@ def test_one_two_and_four_processes_give_the_same_probabilities(name, tmp_path):
         found.append(probabilities(tmp_path / f"{size}.csv"))
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=1e-8)
-    again = torchrun(2, "predict", "4.safetensors", name, "-o", "again.csv", cwd=tmp_path)
+    again = torchrun(2, "predict", "4.safetensors", "--graph", name, "-o", "again.csv", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     np.testing.assert_allclose(probabilities(tmp_path / "again.csv"), found[0], atol=1e-8)
 
@@ -112,7 +112,7 @@ def test_a_damaged_array_is_named(store, tmp_path):
 def test_what_is_no_store_is_refused_once(tmp_path):
     done = torchrun(2, "fit", "cora", cwd=tmp_path)
     assert done.stderr.count("kernode: cora is not a store, which several processes can share.") == 1
-    assert "kernode data shard cora -o FOLDER" in done.stderr
+    assert "kernode data convert cora -o FOLDER" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -136,7 +136,7 @@ def begin(size, store, folder, *more, restarts=0):
     port = ["--master-port", str(free_port()), "--max-restarts", str(restarts), "--monitor-interval", "0.2"]
     words = ["fit", str(store), *QUICK, "--epochs", "300", "--checkpoint", "c.safetensors", *more]
     return subprocess.Popen(
-        [*launcher, *port, "-m", "kernode", *words, "--checkpoint-every", "5"],
+        [*launcher, *port, "-m", "kernode", *words, "--set", "run.checkpoint_every=5"],
         cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -202,7 +202,17 @@ def test_what_one_process_must_refuse_two_can_train(tmp_path):
     write_store(graph, tmp_path / "store")
     del graph
     assert size > 1.05 * limit
-    words = ["--variant", "diffusion-wide", "--hidden", "16", "--replicas", "1", "--epochs", "2", "--json"]
+    words = [
+        "--variant",
+        "diffusion-wide",
+        "--set",
+        "map.hidden=16",
+        "--replicas",
+        "1",
+        "--epochs",
+        "2",
+        "--json",
+    ]
     alone = torchrun(1, "fit", tmp_path / "store", *words, cwd=tmp_path, preexec_fn=lambda: limited(limit))
     assert alone.returncode
     assert re.search(r"takes at least [\d.]+ GB of memory and [\d.]+ MB are free", alone.stderr)

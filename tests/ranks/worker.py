@@ -62,8 +62,8 @@ def operators(mine):
         joined = operator.join([z * (h + 1) for h in range(hops + 1)])
         loss = ((out + joined) * upstream[rows]).sum()
         to_z, to_weights = torch.autograd.grad(loss, [z, weights])
-        ranks.add(to_weights, "test")
-        rows_of_all = [torch.cat(ranks.of_all(one.detach())) for one in (out, joined, to_z)]
+        ranks.add(to_weights)
+        rows_of_all = [torch.cat(ranks.gather(one.detach())) for one in (out, joined, to_z)]
         found |= {f"{powers}-{hops}-{i}": one.numpy() for i, one in enumerate([*rows_of_all, to_weights])}
     return found
 
@@ -91,19 +91,14 @@ def exchanges(ranks):
     x = torch.arange(610, dtype=torch.float64).view(61, 10)
     own = x[bounds[ranks.rank] : bounds[ranks.rank + 1]]
     for name, wanted in {"few": [3 + ranks.rank, 50], "most": np.arange(61)}.items():
-        exchange = Exchange(ranks, bounds, np.asarray(wanted), torch.device("cpu"), name)
+        exchange = Exchange(ranks, bounds, np.asarray(wanted), torch.device("cpu"))
         right = torch.equal(exchange(own)[exchange.at(np.asarray(wanted))], x[wanted])
-        found[name] = np.array(all(ranks.of_all(right)))
-        before = ranks.received[name]
-        exchange(own)
-        foreign = [row for row in wanted if not bounds[ranks.rank] <= row < bounds[ranks.rank + 1]]
-        counted = ranks.received[name] - before == len(foreign) * 10 * 8
-        found[f"{name}-counted"] = np.array(all(ranks.of_all(counted)))
-    exchange = Exchange(ranks, bounds, np.array([1, 8, 50]), torch.device("cpu"), "gradient")
+        found[name] = np.array(all(ranks.gather(right)))
+    exchange = Exchange(ranks, bounds, np.array([1, 8, 50]), torch.device("cpu"))
     g = own.view(1, -1, 10).clone().requires_grad_()
     chosen = rows_for_all(exchange, g)[:, exchange.at(np.array([1, 8, 50]))]
     (gradient,) = torch.autograd.grad((chosen**2).sum(), g)
-    found["gradient"] = torch.cat(ranks.of_all(gradient[0])).numpy()
+    found["gradient"] = torch.cat(ranks.gather(gradient[0])).numpy()
     return found
 
 

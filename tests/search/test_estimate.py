@@ -254,7 +254,17 @@ def test_a_graph_that_is_not_at_hand_has_a_bound_and_no_time(kernode):
 
 def test_estimate_tells_a_person(kernode, free):
     free(20 * 10**9)
-    arguments = ("cora", "--variant", "k1", "--powers", "plain", "--hidden", "32,16", "--replicas", 1)
+    arguments = (
+        "cora",
+        "--variant",
+        "k1",
+        "--set",
+        "map.powers=plain",
+        "--set",
+        "map.hidden=32,16",
+        "--replicas",
+        1,
+    )
     status, out, _ = kernode("fit", "--dry-run", *arguments)
     assert status == 0
     assert "cora · k1 · 2,708 nodes" in out
@@ -269,7 +279,15 @@ def test_estimate_tells_a_person(kernode, free):
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
     free(2 * 10**9)
     status, out, _ = kernode(
-        "fit", "--dry-run", "synthetic:nodes=5000000", "--variant", "k3", "--hops", 3, "--precision", 64
+        "fit",
+        "--dry-run",
+        "synthetic:nodes=5000000",
+        "--variant",
+        "k3",
+        "--set",
+        "map.hops=3",
+        "--set",
+        "run.precision=64",
     )
     assert status == 0
     verdict = next(line for line in out.splitlines() if line.startswith("does not fit"))
@@ -300,11 +318,11 @@ def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
         (("synthetic:nodes=some",), "must be an integer"),
         (("cora", "--variant", "k7"), "'k7' is not a variant"),
         (("cora", "--replicas", "0"), "replicas must be an integer ≥ 1"),
-        (("cora", "--hops", "0"), "hops must be an integer ≥ 1. Got 0."),
-        (("cora", "--hidden", "wide"), "hidden must be"),
-        (("cora", "--variant", "gcn", "--hops", "2"), "has no setting 'hops'"),
-        (("cora", "--precision", "16"), "precision must be 32 or 64"),
-        (("cora", "--device", "tpu"), "device must be"),
+        (("cora", "--set", "map.hops=0"), "hops must be an integer ≥ 1. Got 0."),
+        (("cora", "--set", "map.hidden=wide"), "hidden must be"),
+        (("cora", "--variant", "gcn", "--set", "map.hops=2"), "has no setting 'hops'"),
+        (("cora", "--set", "run.precision=16"), "precision must be 32 or 64"),
+        (("cora", "--set", "run.device=tpu"), "device must be"),
     ],
 )
 def test_wrong_input_is_one_sentence(kernode, arguments, words):

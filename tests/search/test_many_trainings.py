@@ -28,7 +28,7 @@ from tasks import SINGLE
 DATA = "synthetic:nodes=120,degree=4,classes=3,features=30,seed=1"
 # The first is over in a moment; the others take seconds.
 VARIANTS = "smoother,n1,k1,label-propagation"
-COMPARE = ("compare", DATA, "--variants", VARIANTS, "--splits", "2", "--device", "cpu", "--json")
+COMPARE = ("compare", DATA, "--variants", VARIANTS, "--splits", "2", "--set", "run.device=cpu", "--json")
 BACKENDS = ("loky", "dask", "ray")
 
 
@@ -73,7 +73,7 @@ def await_first(folder, process, seconds=120):
 def alone(tmp_path_factory):
     """The comparison in one process, with one thread."""
     folder = tmp_path_factory.mktemp("alone")
-    return finish(start(folder, *COMPARE, "--threads", "1")), stored(folder)
+    return finish(start(folder, *COMPARE, "--set", "run.threads=1")), stored(folder)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def cluster(request):
                 busy = [address for address, tasks in client.processing().items() if tasks]
                 return [*client.run(os.getpid, workers=busy).values()] if busy else []
 
-            yield ("--backend", "dask"), {"DASK_SCHEDULER_ADDRESS": local.scheduler_address}, workers
+            yield ("--set", "run.backend=dask"), {"DASK_SCHEDULER_ADDRESS": local.scheduler_address}, workers
             return
         mark = {"loky": "loky.backend.popen", "ray": "PoolActor.run"}[request.param]
 
@@ -100,7 +100,7 @@ def cluster(request):
             children = psutil.Process(process.pid).children(recursive=True)
             return [one.pid for one in children if any(mark in word for word in _words(one))]
 
-        options = ("--jobs", "2") if request.param == "loky" else ("--backend", "ray", "--jobs", "2")
+        options = ("--jobs", "2") if request.param == "loky" else ("--set", "run.backend=ray", "--jobs", "2")
         yield options, {}, workers
 
 
@@ -175,7 +175,9 @@ def test_an_interrupt_ends_all_processes_and_keeps_what_is_done(cluster, alone, 
     assert "Traceback" not in err
     _, alive = psutil.wait_procs(children, timeout=60)  # Ray looks now and then whether its own are there
     assert not alive
-    assert finish(start(tmp_path, *COMPARE, "--threads", "1"))["differences"] == alone[0]["differences"]
+    assert (
+        finish(start(tmp_path, *COMPARE, "--set", "run.threads=1"))["differences"] == alone[0]["differences"]
+    )
 
 
 @pytest.mark.slow
@@ -184,8 +186,9 @@ def test_a_search_draws_and_finds_the_same_with_several_jobs(tmp_path):
     for jobs in ("1", "2"):
         process = subprocess.run(
             [sys.executable, "-m", "kernode", "tune", DATA, "--variant", "n1", "--trials", "8",
-             "--batch", "4", "--epochs", "5", "--folds", "2", "--device", "cpu", "--json", "--jobs", jobs,
-             "--study", str(tmp_path / f"{jobs}.db"), "-o", str(tmp_path / f"{jobs}.toml")],
+             "--set", "run.batch=4", "--epochs", "5", "--set", "run.folds=2", "--set", "run.device=cpu",
+             "--json", "--jobs", jobs,
+             "--set", f"run.study={tmp_path / jobs}.db", "-o", str(tmp_path / f"{jobs}.toml")],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         values = json.loads(process.stdout)
@@ -236,7 +239,11 @@ def test_a_large_graph_is_mapped_by_workers_and_gives_the_same_bits(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "word"),
-    [(["--jobs", "0"], "jobs"), (["--backend", "spark"], "'spark'"), (["--backend", "loky"], "loky")],
+    [
+        (["--jobs", "0"], "jobs"),
+        (["--set", "run.backend=spark"], "'spark'"),
+        (["--set", "run.backend=loky"], "loky"),
+    ],
 )
 def test_wrong_options_end_in_one_sentence(command, options, word):
     fails(command(*COMPARE[:4], *options), 2, word)
@@ -246,7 +253,11 @@ def test_wrong_options_end_in_one_sentence(command, options, word):
 def test_a_missing_extra_is_named(command, monkeypatch, tmp_path, backend, library):
     monkeypatch.setitem(sys.modules, "distributed" if backend == "dask" else "ray", None)
     monkeypatch.chdir(tmp_path)
-    fails(command(*COMPARE[:-1], "--backend", backend), 1, f"{library}: pip install 'kernode[{backend}]'")
+    fails(
+        command(*COMPARE[:-1], "--set", f"run.backend={backend}"),
+        1,
+        f"{library}: pip install 'kernode[{backend}]'",
+    )
 
 
 def test_a_scheduler_that_is_not_there_is_said(command, monkeypatch, tmp_path):
@@ -256,7 +267,9 @@ def test_a_scheduler_that_is_not_there_is_said(command, monkeypatch, tmp_path):
     with dask.config.set(
         {"scheduler-address": "tcp://127.0.0.1:1", "distributed.comm.timeouts.connect": 0.2}
     ):
-        fails(command(*COMPARE[:-1], "--backend", "dask", "--jobs", "2"), 2, "workers of its own")
+        fails(command(*COMPARE[:-1], "--set", "run.backend=dask", "--jobs", "2"), 2, "workers of its own")
         fails(
-            command(*COMPARE[:-1], "--backend", "dask"), 1, "no Dask scheduler answers at tcp://127.0.0.1:1"
+            command(*COMPARE[:-1], "--set", "run.backend=dask"),
+            1,
+            "no Dask scheduler answers at tcp://127.0.0.1:1",
         )

@@ -254,7 +254,16 @@ def test_leaving_early_ends_the_others():
     ],
     ids=lambda words: words[0],
 )
-@pytest.mark.parametrize("option", [(), ("--deterministic",)])
+@pytest.mark.parametrize(
+    "option",
+    [
+        (),
+        (
+            "--set",
+            "run.deterministic=true",
+        ),
+    ],
+)
 def test_commands_pass_deterministic_to_their_tasks(words, option, told, monkeypatch):
     seen = []
     monkeypatch.setattr(
@@ -262,6 +271,6 @@ def test_commands_pass_deterministic_to_their_tasks(words, option, told, monkeyp
         "applied",
         contextmanager(lambda self: (yield seen.append(self.deterministic) or SINGLE)),
     )
-    told(*words, *option, "--device", "cpu", "--quiet")
+    told(*words, *option, "--set", "run.device=cpu", "--quiet")
     assert seen
     assert set(seen) == {bool(option)}

@@ -344,8 +344,8 @@ def test_command_says_what_was_lost_and_compares_the_rest(told, monkeypatch):
         "smoother,n1",
         "--splits",
         2,
-        "--device",
-        "cpu",
+        "--set",
+        "run.device=cpu",
         "--split",
         "5-per-class",
     )

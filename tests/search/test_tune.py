@@ -209,25 +209,25 @@ def test_spaces_hold_what_a_method_has_and_its_objective_needs():
 
 
 def test_file_of_another_problem_is_refused(kernode):
-    kernode("tune", "clusters.npz", *QUICK, "--trials", 2, "--study", "a ?%.db", "-q")
+    kernode("tune", "clusters.npz", *QUICK, "--trials", 2, "--set", "run.study=a ?%.db", "-q")
     assert (kernode.folder / "a ?%.db").is_file()
     write_npz(OTHER, kernode.folder / "other.npz")
-    call = ("tune", "clusters.npz", *QUICK, "--study", "a ?%.db")
-    sentence = kernode("tune", "other.npz", *QUICK, "--study", "a ?%.db", "-q", status=2)
+    call = ("tune", "clusters.npz", *QUICK, "--set", "run.study=a ?%.db")
+    sentence = kernode("tune", "other.npz", *QUICK, "--set", "run.study=a ?%.db", "-q", status=2)
     assert "another graph" in sentence
     for option, value, words in [
-        ("--folds", 3, "folds 0, not 3"), ("--replicas", 2, "replicas 1, not 2"),
+        ("--set", "run.folds=3", "folds 0, not 3"), ("--replicas", 2, "replicas 1, not 2"),
         ("--seed", 1, "seed 0, not 1"), ("--variant", "n1", "variant k3, not n1"),
         ("--split", "0.5/0.3/0.2", "split jk, not 0.5/0.3/0.2"), ("--epochs", 4, "epochs 3, not 4"),
     ]:  # fmt: skip
         assert words in kernode(*call, option, value, "-q", status=2)
     (kernode.folder / "text.db").write_text("not a database, but long enough to be looked at" * 9)
-    assert "text.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "text.db", "-q", status=2)
+    assert "text.db" in kernode("tune", "clusters.npz", *QUICK, "--set", "run.study=text.db", "-q", status=2)
     with sqlite3.connect(kernode.folder / "own.db") as own:
         own.execute("CREATE TABLE mine (x)")
     own.close()
     before = (kernode.folder / "own.db").read_bytes()
-    assert "own.db" in kernode("tune", "clusters.npz", *QUICK, "--study", "own.db", "-q", status=2)
+    assert "own.db" in kernode("tune", "clusters.npz", *QUICK, "--set", "run.study=own.db", "-q", status=2)
     assert (kernode.folder / "own.db").read_bytes() == before
 
 
@@ -242,7 +242,7 @@ def test_settings_file_gives_fit_the_same_as_configure(kernode):
     assert f"validation accuracy {best['value']:.2f} %" in text
     assert "--seed 0 --replicas 1" in text
 
-    call = ("fit", "clusters.npz", "--settings", "clusters-k3-accuracy.toml", "--replicas", 2, "--json")
+    call = ("fit", "clusters.npz", "--set", "clusters-k3-accuracy.toml", "--replicas", 2, "--json")
     report = json.loads(kernode(*call))
     model = fitted(kn.NodeKernelClassifier, "k3", best["settings"], replicas=2)
     expected = model.fit(graph=GRAPH).report().figures["test"]
@@ -250,23 +250,21 @@ def test_settings_file_gives_fit_the_same_as_configure(kernode):
     assert report["validation"]["runs"][0] == pytest.approx(best["value"], abs=1e-3)
     assert json.loads(kernode(*call, "--epochs", 5))["epochs"] == 5  # the command line wins
     assert "n1" in kernode(*call, "--variant", "n1", status=2)
-    assert "`kernode fit`" in kernode(
-        "links", "clusters.npz", "--settings", "clusters-k3-accuracy.toml", status=2
-    )
+    assert "`kernode fit`" in kernode("links", "clusters.npz", "--set", "clusters-k3-accuracy.toml", status=2)
 
 
 def test_the_best_trials_and_the_next_command_are_printed(kernode):
-    out = kernode("tune", "clusters.npz", *QUICK, "--variant", "n1", "--folds", 3)
+    out = kernode("tune", "clusters.npz", *QUICK, "--variant", "n1", "--set", "run.folds=3")
     assert "clusters · n1 · 4 trials" in out
     assert "validation accuracy" in out
-    assert "Next: kernode fit clusters.npz --settings clusters-n1-accuracy.toml --seed 0 --replicas 1" in out
+    assert "Next: kernode fit clusters.npz --set clusters-n1-accuracy.toml --seed 0 --replicas 1" in out
 
 
 def test_links_are_tuned_by_auc(kernode):
     report = json.loads(kernode("tune", "clusters.npz", *QUICK, "--metric", "auc", "--json"))
     best = report["best"][0]
     assert report["variant"] == "kernel"
-    call = ("links", "clusters.npz", "--settings", report["settings"], "--replicas", 1, "--json")
+    call = ("links", "clusters.npz", "--set", report["settings"], "--replicas", 1, "--json")
     found = json.loads(kernode(*call))
     expected = fitted(kn.LinkPredictor, "kernel", best["settings"]).fit(GRAPH).report().figures["test"]
     assert found["test"] == expected
@@ -280,7 +278,7 @@ def test_map_selects_epochs_by_map(kernode):
     assert best["settings"]["select_by"] == "map"
     model = fitted(kn.NodeKernelClassifier, "k3", best["settings"]).fit(graph=GRAPH, split="jk")
     assert best["value"] == pytest.approx(model.model_.history["validation_map"].max(), abs=1e-3)
-    kernode("fit", "clusters.npz", "--settings", report["settings"], "--replicas", 1, "-q")
+    kernode("fit", "clusters.npz", "--set", report["settings"], "--replicas", 1, "-q")
 
 
 @pytest.mark.parametrize(("content", "word"), [
@@ -295,15 +293,15 @@ def test_map_selects_epochs_by_map(kernode):
 ])  # fmt: skip
 def test_wrong_settings_file_ends_in_one_sentence(kernode, content, word):
     (kernode.folder / "wrong.toml").write_text(content)
-    sentence = kernode("fit", "clusters.npz", "--settings", "wrong.toml", status=2)
+    sentence = kernode("fit", "clusters.npz", "--set", "wrong.toml", status=2)
     assert "wrong.toml" in sentence
     assert word in sentence
 
 
 @pytest.mark.parametrize(("options", "word"), [
     (("--metric", "loss"), "'loss'"), (("--trials", 0), "--trials"),
-    (("--folds", -1), "--folds"), (("--folds", 1), "folds must be"),
-    (("--metric", "auc", "--folds", 2), "folds"), (("--variant", "k9"), "'k9'"),
+    (("--set", "run.folds=-1"), "run.folds"), (("--set", "run.folds=1"), "folds must be"),
+    (("--metric", "auc", "--set", "run.folds=2"), "folds"), (("--variant", "k9"), "'k9'"),
     (("--variant", "smoother"), "smoother"), (("--split", "60/0/30"), "validation nodes"),
     (("--metric", "auc", "--variant", "k3"), "'k3'"), (("--epochs", 0), "epoch"),
 ])  # fmt: skip

@@ -38,10 +38,10 @@ def test_names_0_and_1_are_an_edge_or_asked_about(desk):
     assert facts["edges"] == 3
     assert any("it is an edge (a header, if 0 and 1 are names)" in note for note in facts["notes"])
     desk.table("vectors.csv", (0, 1, 2), [(1, 5, 7), (2, 6, 8)])
-    assert "(--header/--no-header)" in desk.kernode("data info edges.csv --nodes vectors.csv").refusal
-    assert desk.kernode("data info edges.csv --header --json").json["edges"] == 2
-    assert desk.kernode("data info edges.csv --no-header --json").json["edges"] == 3
-    with_names = "data info edges.csv --nodes people.csv --label team --no-header --json"
+    assert "(--set table.header=…)" in desk.kernode("data info edges.csv --nodes vectors.csv").refusal
+    assert desk.kernode("data info edges.csv --set table.header=true --json").json["edges"] == 2
+    assert desk.kernode("data info edges.csv --set table.header=false --json").json["edges"] == 3
+    with_names = "data info edges.csv --nodes people.csv --label team --set table.header=false --json"
     desk.table("people.csv", ("id", "team"), [(0, "A"), (1, "B"), (2, "A")])
     assert desk.kernode(with_names).json["classes"] == {"A": 2, "B": 1}
 
@@ -58,7 +58,7 @@ def test_friends_without_a_header_are_all_there(desk):
     facts = desk.kernode("data info friends.csv --json").json
     assert (facts["nodes"], facts["edges"]) == (4, 3)
     assert any("row 1 is data, for 'bob' is a node" in note for note in facts["notes"])
-    assert desk.kernode("data info friends.csv --header --json").json["edges"] == 2
+    assert desk.kernode("data info friends.csv --set table.header=true --json").json["edges"] == 2
 
 
 def test_people_without_a_header_are_asked_about(desk):
@@ -67,18 +67,28 @@ def test_people_without_a_header_are_asked_about(desk):
     desk.table("people.csv", None, [("ann", 31, "tea"), ("bob", 44, "rum"), ("eve", 12, "tea")])
     refusal = desk.kernode("data info friends.csv --nodes people.csv").refusal
     assert "people.csv, row 1: 'ann' is a node of the edges" in refusal
-    assert "--no-header" in refusal
+    assert "--set", "table.header=false" in refusal
     # The edges do have names, which the command says too.
-    words = ("--source", "source", "--target", "target", "--label", "column 3", "--no-header", "--json")
+    words = (
+        "--set",
+        "table.source=source",
+        "--set",
+        "table.target=target",
+        "--label",
+        "column 3",
+        "--set",
+        "table.header=false",
+        "--json",
+    )
     facts = desk.kernode("data info friends.csv --nodes people.csv", *words).json
     assert facts["classes"] == {"rum": 1, "tea": 2}
 
 
 def test_a_header_that_is_read_as_data_is_said(desk):
-    """--no-header for a table that has one: the first row is a person called id."""
+    """--set table.header=false for a table that has one: the first row is a person called id."""
     desk.table("edges.csv", None, [(7, 9), (9, 12)])
     desk.table("people.csv", ("id", "age"), [(7, 31), (9, 44), (12, 50), *((i, i) for i in range(20, 40))])
-    facts = desk.kernode("data info edges.csv --nodes people.csv --no-header --json").json
+    facts = desk.kernode("data info edges.csv --nodes people.csv --set table.header=false --json").json
     notes = " | ".join(facts["notes"])
     assert "people.csv: row 1 is data, for it is to be data" in notes
     assert "took 'column 2' as missing in 1 row that had no number there but 'age' (row 1)" in notes
@@ -88,7 +98,7 @@ def test_a_header_that_is_read_as_data_is_said(desk):
 def test_numbers_over_words_are_asked_about(desk, header):
     """Years as names of columns, or ids of two kinds?"""
     desk.write("edges.csv", f"{header}\nann,bob\nbob,eve\n")
-    assert "(--header/--no-header)" in desk.kernode("data info edges.csv").refusal
+    assert "(--set table.header=…)" in desk.kernode("data info edges.csv").refusal
 
 
 def test_a_table_with_a_very_long_header_is_read(desk):

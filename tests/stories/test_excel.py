@@ -62,7 +62,7 @@ def test_next_months_sheet_is_read_like_the_first(desk, shop):
     )
     desk.table("new.csv", header, [rich, poor], "cp1252", ";")
     desk.table("e.csv", ("von", "nach"), [("1", "2")], "cp1252", ";")
-    assert desk.kernode("predict edges.safetensors e.csv --nodes new.csv -o later.csv").status == 0
+    assert desk.kernode("predict edges.safetensors --graph e.csv --nodes new.csv -o later.csv").status == 0
     assert desk.classes("later.csv")["1"] == "Süßes"
 
 
@@ -95,9 +95,12 @@ def test_bytes_that_mean_nothing_are_asked_about(desk):
     desk.table("edges.csv", ("source", "target"), [("Łódź", "Ťapa"), ("Ťapa", "Brno")], "cp1250")
     refusal = desk.kernode("data info edges.csv").refusal
     assert "it may be cp1250 (Łódź)" in refusal
-    assert "--encoding" in refusal
-    assert desk.kernode("data info edges.csv --encoding cp1250 --json").json["nodes"] == 3
-    assert "an encoding that Python knows" in desk.kernode("data info edges.csv --encoding cp125").refusal
+    assert "--set table.encoding=…" in refusal
+    assert desk.kernode("data info edges.csv --set table.encoding=cp1250 --json").json["nodes"] == 3
+    assert (
+        "an encoding that Python knows"
+        in desk.kernode("data info edges.csv --set table.encoding=cp125").refusal
+    )
 
 
 def test_a_model_reads_later_files_in_the_encoding_that_is_said(desk, shop):
@@ -108,13 +111,17 @@ def test_a_model_reads_later_files_in_the_encoding_that_is_said(desk, shop):
     row = ("Ťapa", "Ťapa", "55,0", "5.000 €", "01.02.2021")
     desk.table("new.csv", header, [row], "cp1250", ";")
     desk.table("e.csv", ("von", "nach"), [("Ťapa", "Ťapa"), ("Ťapa", "Žižka")], "cp1250", ";")
-    predict = "predict edges.safetensors e.csv --nodes new.csv -o later.csv --whole"
-    assert "--encoding" in desk.kernode(predict).refusal
-    assert desk.kernode(f"{predict} --encoding cp1250").status == 0
+    predict = (
+        "predict edges.safetensors --graph e.csv --nodes new.csv -o later.csv --set table.as_new_graph=true"
+    )
+    assert "--set table.encoding=…" in desk.kernode(predict).refusal
+    assert desk.kernode(f"{predict} --set table.encoding=cp1250").status == 0
     assert desk.classes("later.csv")["Ťapa"] == "Süßes"
-    extend = "predict edges.safetensors edges.csv --nodes customers.csv --new-nodes new.csv -o more.csv"
-    assert "--encoding" in desk.kernode(extend).refusal
-    assert desk.kernode(f"{extend} --encoding cp1250").status == 0
+    extend = (
+        "predict edges.safetensors --graph edges.csv --nodes customers.csv --new-nodes new.csv -o more.csv"
+    )
+    assert "--set table.encoding=…" in desk.kernode(extend).refusal
+    assert desk.kernode(f"{extend} --set table.encoding=cp1250").status == 0
     assert desk.classes("more.csv") == {"Ťapa": "Süßes"}
 
 
@@ -126,8 +133,8 @@ def test_a_comma_that_may_mean_two_things_is_asked_about(desk, shop):
     command = "fit edges.csv --nodes people.csv --label taste"
     refusal = desk.kernode(command).refusal
     assert "'spent'" in refusal
-    assert "(--decimal)" in refusal
-    report = desk.kernode(f"{command} --decimal . {TRAIN}").json
+    assert "(--set table.decimal=…)" in refusal
+    report = desk.kernode(f"{command} --set table.decimal=. {TRAIN}").json
     assert "spent: numbers with commas between thousands" in report["notes"]
     mean = sum(round(x) for x in shop.spent) / 60
     assert any(f"mean {mean:.4g}" in note for note in report["notes"])
@@ -139,8 +146,8 @@ def test_a_day_that_may_be_a_month_is_asked_about(desk):
     desk.table("edges.csv", ("source", "target"), [("a", "b")])
     refusal = desk.kernode("data info edges.csv --nodes people.csv").refusal
     assert "'joined'" in refusal
-    assert "(--dates)" in refusal
-    facts = desk.kernode("data info edges.csv --nodes people.csv --dates mdy --json").json
+    assert "(--set table.dates=…)" in refusal
+    facts = desk.kernode("data info edges.csv --nodes people.csv --set table.dates=mdy --json").json
     assert "joined: dates with the month first" in facts["notes"]
 
 
@@ -164,7 +171,7 @@ def test_one_slip_of_the_pen_does_not_turn_a_column(desk):
     info = "data info edges.csv --nodes parcels.csv"
     refusal = desk.kernode(info).refusal
     assert "the point of 1.201 may stand before decimals" in refusal
-    assert "(--decimal)" in refusal
-    notes = " | ".join(desk.kernode(f"{info} --decimal . --json").json["notes"])
+    assert "(--set table.decimal=…)" in refusal
+    notes = " | ".join(desk.kernode(f"{info} --set table.decimal=. --json").json["notes"])
     assert "mean 1.21" in notes
     assert "took 'kg' as missing in 1 row that had no number there but '1,5' (row 22)" in notes

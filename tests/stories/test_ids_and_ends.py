@@ -98,7 +98,7 @@ def test_a_first_column_that_repeats_is_asked_about(desk, read):
     desk.table("n.csv", ("team", "age", "topic"), [(f"n{i % 50}", i, TOPIC[i]) for i in range(N)])
     answer = desk.kernode("fit e.csv --nodes n.csv --label topic")
     assert "'team', the first column, repeats 'n0' (rows 2 and 52). Which column holds" in answer.refusal
-    assert "Name one of team, age, topic. (--id)" in answer.refusal
+    assert "Name one of team, age, topic. (--set table.id=…)" in answer.refusal
 
 
 def test_a_column_of_customers_stays_the_id_beside_a_row_number():

@@ -127,8 +127,8 @@ def test_the_number_of_threads_is_said_for_whoever_repeats_a_run(desk, shop):
     desk.table("edges.csv", ("source", "target"), shop.bought_together)
     desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
     run = "edges.csv --nodes people.csv --label taste --epochs 3 --replicas 1"
-    assert " ms an epoch, 1 thread, " in desk.kernode(f"fit {run} --variant n1 --threads 1").out
-    assert " s, 1 thread, " in desk.kernode(f"links {run} --threads 1").out
+    assert " ms an epoch, 1 thread, " in desk.kernode(f"fit {run} --variant n1 --set run.threads=1").out
+    assert " s, 1 thread, " in desk.kernode(f"links {run} --set run.threads=1").out
 
 
 def test_python_has_the_report_of_links():

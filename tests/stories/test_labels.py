@@ -30,8 +30,8 @@ def test_unknown_can_be_kept_as_a_class_or_be_another_word(desk, shop):
     put_tables(desk, shop, [*shop.taste[:40], *["unknown"] * 12, *["later"] * 8])
     info = "data info edges.csv --nodes people.csv --label taste --json"
     assert any("to keep it as a class, say which texts" in note for note in desk.kernode(info).json["notes"])
-    assert desk.kernode(info, "--unknown", "").json["classes"]["unknown"] == 12
-    facts = desk.kernode(f"{info} --unknown later,never").json
+    assert desk.kernode(info, "--set", "table.unknown=").json["classes"]["unknown"] == 12
+    facts = desk.kernode(f"{info} --set table.unknown=later,never").json
     assert (facts["unlabelled"], facts["classes"]["unknown"]) == (8, 12)
 
 
@@ -49,10 +49,10 @@ def test_minus_one_zero_and_one_are_asked_about(desk, shop):
     """Three opinions, or two and no answer?"""
     put_tables(desk, shop, [at % 3 - 1 for at in range(60)])
     refusal = desk.kernode(FIT).refusal
-    assert "(--unknown)" in refusal
+    assert "(--set table.unknown=…)" in refusal
     info = "data info edges.csv --nodes people.csv --label taste --json"
-    assert len(desk.kernode(f"{info} --unknown=-1").json["classes"]) == 2
-    assert len(desk.kernode(info, "--unknown", "").json["classes"]) == 3
+    assert len(desk.kernode(f"{info} --set table.unknown=-1").json["classes"]) == 2
+    assert len(desk.kernode(info, "--set", "table.unknown=").json["classes"]) == 3
     put_tables(desk, shop, [1 - 2 * (at % 2) for at in range(60)])
     assert len(desk.kernode(info).json["classes"]) == 2
 

@@ -51,11 +51,11 @@ def test_the_command_knows_the_held_out_friends_too(friends):
     """Asked at the prompt, with the tables at hand, and without them."""
     friends.kernode(LINKS)
     friends.kernode(LINKS.replace("links.safetensors", "with.safetensors --with-graph"))
-    for words in ("links.safetensors friends.csv --nodes people.csv", "with.safetensors"):
-        rows = [*csv.DictReader(io.StringIO(friends.kernode(f"missing {words} -k 400").out))]
+    for words in ("links.safetensors --graph friends.csv --nodes people.csv", "with.safetensors"):
+        rows = [*csv.DictReader(io.StringIO(friends.kernode(f"predict-links {words} -k 400").out))]
         assert not {frozenset((row["node"], row["other"])) for row in rows} & friends.pairs
         assert float(rows[0]["probability"]) >= float(rows[-1]["probability"])
-        report = friends.kernode(f"missing {words} --node {friends.someone} -k 5 --json").json
+        report = friends.kernode(f"predict-links {words} -k 5 --json {friends.someone}").json
         assert report["count"] == 5
         assert {str(row["node"]) for row in report["missing"]} == {friends.someone}
         assert isinstance(report["missing"][0]["other"], int)
@@ -73,7 +73,7 @@ def test_an_own_split_keeps_its_held_out_edges_in_the_file(friends):
     links.save("own.safetensors", with_graph=True)
     for asked in (links, kn.load_model("own.safetensors"), kn.load_model("own.safetensors", split.graph)):
         assert not pairs_of(asked.missing_links(k=700)) & friends.pairs
-    assert friends.kernode("missing own.safetensors -k 3").out.count("\n") == 4
+    assert friends.kernode("predict-links own.safetensors -k 3").out.count("\n") == 4
 
 
 def test_edges_beside_the_pairs_that_were_given_are_not_missing(friends):
@@ -104,11 +104,11 @@ def test_a_model_of_classes_has_no_links(friends):
     friends.kernode(
         "fit friends.csv --nodes people.csv --label team --variant n1 --epochs 3 -o c.safetensors"
     )
-    assert "c.safetensors" in friends.kernode("missing c.safetensors").refusal
+    assert "c.safetensors" in friends.kernode("predict-links c.safetensors").refusal
     friends.kernode(LINKS)
-    assert "was trained on 'friends'" in friends.kernode("missing links.safetensors").refusal
-    asked = "missing links.safetensors friends.csv --nodes people.csv"
-    assert "no node of 'friends' is called 'nobody'" in friends.kernode(f"{asked} --node nobody").refusal
+    assert "was trained on 'friends'" in friends.kernode("predict-links links.safetensors").refusal
+    asked = "predict-links links.safetensors --graph friends.csv --nodes people.csv"
+    assert "no node of 'friends' is called 'nobody'" in friends.kernode(f"{asked} nobody").refusal
     assert "--count" in friends.kernode(f"{asked} -k 0").refusal
 
 
@@ -155,9 +155,9 @@ def test_the_next_command_that_links_prints_is_one(friends):
     random = np.random.default_rng(1)
     pairs = [(names[i], names[j]) for i in range(40) for j in range(i) if random.random() < 0.3]
     friends.table("friends.csv", ("source", "target"), [*pairs, ("Ťapa", "")], "cp1250")
-    said = friends.kernode("links friends.csv --epochs 5 --replicas 1 --encoding cp1250").out
+    said = friends.kernode("links friends.csv --epochs 5 --replicas 1 --set table.encoding=cp1250").out
     following = said.split("Next: kernode ")[1].replace("\n", " ")
-    assert "--encoding cp1250" in following
+    assert "--set table.encoding=cp1250" in following
     answer = friends.kernode(f"{following} -k 400")
     assert answer.status == 0, answer.err
     assert "Žofie" in answer.out

@@ -62,7 +62,9 @@ def test_a_new_package_is_what_its_imports_say_not_what_it_looks_like(packages):
     arriving = "--new-nodes new.csv --new-edges new-imports.csv"
     told = rows(packages.kernode(f"predict model.safetensors {arriving}").out)
     same(told, answers)
-    alone = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv --whole")
+    alone = packages.kernode(
+        "predict model.safetensors --graph new-imports.csv --nodes new.csv --set table.as_new_graph=true"
+    )
     assert rows(alone.out)["fresh"]["class"] != "sklearn"
     assert [told["fresh"]["known"], told["second"]["known"]] == ["", "sklearn"]
 
@@ -71,10 +73,13 @@ def test_tables_that_mention_old_nodes_are_not_taken_for_a_graph_of_their_own(pa
     """It was forgotten that new packages arrive, and there must not be another answer."""
     packages.kernode(f"{FIT} --with-graph")
     new = "new-imports.csv --nodes new.csv"
-    sentence = packages.kernode(f"predict model.safetensors {new}").refusal
+    sentence = packages.kernode(f"predict model.safetensors --graph {new}").refusal
     assert "--new-edges new-imports.csv --new-nodes new.csv" in sentence
-    assert "--whole" in sentence
-    assert "--whole" in packages.kernode(f"embed model.safetensors {new} -o v.csv").refusal
+    assert "--set table.as_new_graph=…" in sentence
+    assert (
+        "--set table.as_new_graph=…"
+        in packages.kernode(f"embed model.safetensors --graph {new} -o v.csv").refusal
+    )
     arriving = "--new-nodes new.csv --new-edges new-imports.csv"
     answer = packages.kernode(f"predict model.safetensors {arriving}")
     assert "2 nodes arrived at the 60 of imports" in answer.err
@@ -88,7 +93,7 @@ def test_a_model_without_its_graph_is_told_where_it_is(packages):
     model = kn.load_model("model.safetensors", kn.read_table("imports.csv", "packages.csv", label="needs"))
     arriving = "--new-nodes new.csv --new-edges new-imports.csv"
     assert "--with-graph" in packages.kernode(f"predict model.safetensors {arriving}").refusal
-    asked = f"predict model.safetensors imports.csv --nodes packages.csv {arriving}"
+    asked = f"predict model.safetensors --graph imports.csv --nodes packages.csv {arriving}"
     same(rows(packages.kernode(asked).out), in_python(model))
     incomplete = asked.replace("--nodes packages.csv ", "")
     assert "--nodes" in packages.kernode(incomplete).refusal
@@ -100,20 +105,22 @@ def test_a_model_without_its_graph_is_told_where_it_is(packages):
 def test_nodes_without_features_are_not_passed_over(packages):
     """The graph was forgotten altogether: ten packages would have had no features, without a word."""
     packages.kernode(FIT)
-    answer = packages.kernode("predict model.safetensors new-imports.csv --nodes new.csv")
+    answer = packages.kernode("predict model.safetensors --graph new-imports.csv --nodes new.csv")
     assert answer.status == 0
     assert "kernode: warning: edges mention 10 nodes that are not listed, without features" in answer.err
     assert "--new-edges new-imports.csv --new-nodes new.csv" in answer.err
-    assert packages.kernode("predict model.safetensors imports.csv --nodes packages.csv").err == ""
+    assert packages.kernode("predict model.safetensors --graph imports.csv --nodes packages.csv").err == ""
 
 
 def test_what_could_mean_two_things_is_asked(packages):
     """Half of the old packages are listed again, and the others only mentioned."""
     packages.kernode(f"{FIT} --with-graph")
     packages.table("mixed.csv", ("id", "lines", "stars"), [("fresh", 115, 50), ("p2", 310, 5)])
-    sentence = packages.kernode("predict model.safetensors new-imports.csv --nodes mixed.csv").refusal
+    sentence = packages.kernode("predict model.safetensors --graph new-imports.csv --nodes mixed.csv").refusal
     assert "edges mention 9 nodes of 'imports'" in sentence
-    whole = packages.kernode("predict model.safetensors new-imports.csv --nodes mixed.csv --whole")
+    whole = packages.kernode(
+        "predict model.safetensors --graph new-imports.csv --nodes mixed.csv --set table.as_new_graph=true"
+    )
     assert len(rows(whole.out)) == 12
 
 
@@ -124,11 +131,11 @@ def test_a_whole_graph_and_a_foreign_one_are_taken_as_such(packages):
     packages.write("all.csv", everyone)
     edges = (packages.folder / "imports.csv").read_text() + "fresh,p2\n"
     packages.write("all-imports.csv", edges)
-    report = packages.kernode("predict model.safetensors all-imports.csv --nodes all.csv --json").json
+    report = packages.kernode("predict model.safetensors --graph all-imports.csv --nodes all.csv --json").json
     assert report["nodes"] == 61
     packages.table("strange.csv", ("id", "lines", "stars"), [("x", 115, 50), ("y", 310, 5)])
     packages.table("strange-imports.csv", ("source", "target"), [("x", "y")])
-    answer = packages.kernode("predict model.safetensors strange-imports.csv --nodes strange.csv")
+    answer = packages.kernode("predict model.safetensors --graph strange-imports.csv --nodes strange.csv")
     assert [*rows(answer.out)] == ["x", "y"]
 
 
@@ -208,11 +215,11 @@ def test_an_encoding_that_is_said_reaches_the_graphs_tables(packages):
     for name in ("packages.csv", "imports.csv"):
         text = (packages.folder / name).read_text().replace("p7,", "Ťapa,").replace(",p7\n", ",Ťapa\n")
         packages.write(name, text, "cp1250")
-    assert packages.kernode(f"{FIT} --encoding cp1250").status == 0
+    assert packages.kernode(f"{FIT} --set table.encoding=cp1250").status == 0
     packages.table("new.csv", ("id", "lines", "stars"), [("Žofie", 115, 50)], "cp1250")
     packages.table("new-imports.csv", ("source", "target"), [("Žofie", "Ťapa")], "cp1250")
-    asked = "predict model.safetensors imports.csv --nodes packages.csv --new-nodes new.csv"
-    answer = packages.kernode(f"{asked} --new-edges new-imports.csv --encoding cp1250")
+    asked = "predict model.safetensors --graph imports.csv --nodes packages.csv --new-nodes new.csv"
+    answer = packages.kernode(f"{asked} --new-edges new-imports.csv --set table.encoding=cp1250")
     assert [*rows(answer.out)] == ["Žofie"], answer.err
     graph = kn.read_table("imports.csv", "packages.csv", label="needs", encoding="cp1250")
     model = kn.load_model("model.safetensors", graph)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 FIT = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 5 --replicas 2 -o m.safetensors"
-PREDICT = "predict m.safetensors edges.csv --nodes people.csv"
+PREDICT = "predict m.safetensors --graph edges.csv --nodes people.csv"
 LINUX = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 

@@ -30,10 +30,10 @@ def test_two_tables_of_nodes_are_both_read(desk, two_tables):
 
 def test_two_tables_go_through_every_command(desk, shop, two_tables):
     answer = desk.kernode(f"{FIT} {two_tables}")
-    assert f"predict m.safetensors edges.csv {two_tables}" in answer.out
-    assert desk.kernode(f"predict m.safetensors edges.csv {two_tables} -o out.csv").status == 0
+    assert f"predict m.safetensors --graph edges.csv {two_tables}" in answer.out
+    assert desk.kernode(f"predict m.safetensors --graph edges.csv {two_tables} -o out.csv").status == 0
     assert shop.right(desk.classes("out.csv")) > 0.9
-    report = desk.kernode(f"data shard edges.csv {two_tables} --label taste -o store --json").json
+    report = desk.kernode(f"data convert edges.csv {two_tables} --label taste -o store --json").json
     assert (
         report["fingerprint"]
         == kn.read_table("edges.csv", ["ages.csv", "tastes.csv"], label="taste").fingerprint
@@ -61,12 +61,17 @@ def test_users_and_items_that_are_numbered_alike_are_kept_apart(desk):
     heard = [(user, artist) for user in range(1, 31) for artist in random.choice(40, 8, replace=False) + 1]
     desk.table("heard.csv", ("userID", "artistID"), heard)
     refusal = desk.kernode("data info heard.csv").refusal
-    assert "--source-prefix" in refusal
-    assert "--target-prefix" in refusal
-    facts = desk.kernode("data info heard.csv --source-prefix u --target-prefix a --json").json
+    assert "--set table.source_prefix=…" in refusal
+    assert "--set table.target_prefix=…" in refusal
+    facts = desk.kernode(
+        "data info heard.csv --set table.source_prefix=u --set table.target_prefix=a --json"
+    ).json
     assert facts["nodes"] == 30 + len({artist for _, artist in heard})
-    tuned = "tune heard.csv --source-prefix u --target-prefix a --metric auc --trials 1 --epochs 2"
-    assert "links heard.csv --source-prefix u --target-prefix a" in desk.kernode(tuned).out
+    prefixes = "--set table.source_prefix=u --set table.target_prefix=a"
+    tuned = f"tune heard.csv {prefixes} --metric auc --trials 1 --epochs 2"
+    assert (
+        "links heard.csv --set table.source_prefix=u --set table.target_prefix=a" in desk.kernode(tuned).out
+    )
 
 
 def test_distrust_is_a_weight_below_zero(desk, shop):
@@ -77,10 +82,10 @@ def test_distrust_is_a_weight_below_zero(desk, shop):
         ("source", "target", "weight"),
         [(*pair, 3 - 5 * (at % 4 == 0)) for at, pair in enumerate(pairs)],
     )
-    assert "--negative-weights" in desk.kernode("data info edges.csv").refusal
-    facts = desk.kernode("data info edges.csv --negative-weights absolute --json").json
+    assert "--set table.negative=…" in desk.kernode("data info edges.csv").refusal
+    facts = desk.kernode("data info edges.csv --set table.negative=absolute --json").json
     assert facts["edges"] == len(pairs)
-    facts = desk.kernode("data info edges.csv --negative-weights drop --json").json
+    facts = desk.kernode("data info edges.csv --set table.negative=drop --json").json
     assert facts["edges"] == len(pairs) - len(pairs[::4])
 
 
@@ -99,9 +104,9 @@ def test_tables_in_a_database_are_data(desk, shop, kind):
     options = ("--label", "taste", "--epochs", 20, "--replicas", 1, "--variant", "k3-tuned", "--json")
     report = desk.kernode("fit", data, *options).json
     assert (report["dataset"], report["model"]) == ("shop", "shop-k3-tuned.safetensors")
-    assert desk.kernode("predict shop-k3-tuned.safetensors", data, "-o", "out.csv").status == 0
+    assert desk.kernode("predict shop-k3-tuned.safetensors --graph", data, "-o", "out.csv").status == 0
     assert shop.right(desk.classes("out.csv")) > 0.9
-    assert desk.kernode("data shard -o store", data, "--json").json["nodes"] == 60
+    assert desk.kernode("data convert -o store", data, "--json").json["nodes"] == 60
     separate = f"data info {kind}:shop.db?follows --nodes {kind}:shop.db?users --json"
     assert desk.kernode(separate).json["nodes"] == 60
     assert desk.kernode("fit --dry-run", data).status == 0

@@ -103,6 +103,6 @@ def test_the_explorer_says_it(desk, shop, model, unlisted):
 
 
 def test_the_page_counts_them(desk, model):
-    answer = desk.kernode(f"report {model} --plane pca -o report.html --json")
+    answer = desk.kernode(f"report {model} --layout pca -o report.html --json")
     assert answer.json["unlisted"] == 10
     assert "(10 that only edges mention)" in json.dumps(answer.json["facts"])

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 import kernode as kn
-from kernode.maps.layers.sizes import width_of
+from kernode.maps.base import width_of
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from kernode.io.node_split import read_split
 from kernode.io.planetoid import unpickle
 from kernode.io.shards import Store, write_store
 from kernode.kernels import BaseKernel
-from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
 from kernode.search.results import read_record
@@ -273,15 +272,8 @@ def _gzip(content):
     return gzip.compress(content)
 
 
-def small_index(kernel):
-    """Nodes in two lists by three directions."""
-    n, width = kernel.vectors_at(None).shape
-    lists = np.arange(n, dtype=np.int32) % 2
-    return NodeIndex(kernel, np.eye(width, 3, dtype=np.float32), np.ones((2, 3), np.float32), lists)
-
-
 def _trained(folder):
-    """Models, a checkpoint and an index of a small graph."""
+    """Models and a checkpoint of a small graph."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", kn.KernodeWarning)
         train, validation = np.arange(18), np.arange(18, 24)
@@ -289,8 +281,6 @@ def _trained(folder):
         model = kn.NodeKernelClassifier("k3", hidden=4, epochs=2, callbacks=[Checkpoint(checkpoint)])
         model.fit(train, GRAPH.labels[train], graph=GRAPH, validation=validation)
         links = kn.LinkPredictor("kernel", epochs=1).fit(GRAPH)
-    kernel, owner = model._on(None).kernel.directions, {"model": "m"}
-    index = small_index(kernel)
     state = {
         name: value for name, value in read_tensors(checkpoint, "checkpoint")[0].items() if "stack" in name
     }
@@ -307,16 +297,7 @@ def _trained(folder):
         "model with its graph": sealed(model.save(folder / "held", with_graph=True), "model", read_model),
         "links": sealed(links.save(folder / "links"), "link predictor", LinkModel.load),
         "checkpoint": sealed(checkpoint, "checkpoint", restored),
-        "index": sealed(
-            index.save(folder / "index", owner), "index", lambda path: _searched(path, kernel, owner)
-        ),
     }
-
-
-def _searched(path, kernel, owner):
-    """Read and used: FAISS itself checks nothing."""
-    found = NodeIndex.read(path, kernel, owner)
-    return list(found.search(torch.arange(3), 2))
 
 
 def attempt(read, content):

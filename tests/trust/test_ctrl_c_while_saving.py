@@ -8,8 +8,9 @@ from trainings import GRAPH
 import kernode as kn
 from kernode.io import write_npz
 
-FIT = "fit clusters.npz --variant k3 --epochs 3 --replicas 1 --seed 5 --threads 1 --quiet -o m.safetensors"
-KEPT = f"{FIT} --checkpoint run.safetensors --checkpoint-every 2"
+RUN = "--epochs 3 --replicas 1 --seed 5 --set run.threads=1 --quiet"
+FIT = f"fit clusters.npz --variant k3 {RUN} -o m.safetensors"
+KEPT = f"{FIT} --checkpoint run.safetensors --set run.checkpoint_every=2"
 # Ctrl-C, as a terminal sends it, in one of the moments around these calls.
 PRESS = """
 import itertools, os, signal, time

@@ -12,14 +12,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from readers import small_index
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.hops import corrections as cache
-from kernode.hops.matrices import normalized_adjacency
 from kernode.io import read_npz, write_npz
-from kernode.kernels.index import NodeIndex
 from kernode.models.file import read_model, write_model
 from kernode.storage import read_tensors, write_tensors
 from kernode.training.checkpoint import Checkpoint
@@ -82,11 +78,8 @@ def kinds(tmp_path_factory):
         model.fit(train, labels, graph=GRAPH, validation=np.arange(18, 24))
         links = kn.LinkPredictor("kernel", epochs=2).fit(GRAPH)
         on = model._on(None)
-        kernel, owner = on.kernel.directions, {"model": "m", "graph": "g"}
-        index = small_index(kernel)
         write_npz(GRAPH, folder / "graph.npz")
         np.savez_compressed(folder / "benchmark.npz", **_benchmark_arrays())
-        cache._write(folder / "hops", normalized_adjacency(GRAPH))
         drawn = layout.layout(on, "pca")
         yield {
             "model": Kind(
@@ -101,14 +94,9 @@ def kinds(tmp_path_factory):
                 _rewritten(read_model, write_model, folder),
             ),
             "checkpoint": Kind((folder / "checkpoint").read_bytes(), _checkpoint),
-            "index": Kind(
-                index.save(folder / "index", owner).read_bytes(),
-                lambda path: _index(NodeIndex.read(path, kernel, owner)),
-            ),
             "graph": Kind((folder / "graph.npz").read_bytes(), _graph),
             "graph of another program": Kind((folder / "benchmark.npz").read_bytes(), _graph),
             "layout": Kind(_layout_file(folder).read_bytes(), _layout_reader(on, folder, drawn)),
-            "hops": Kind((folder / "hops").read_bytes(), _hops),
         }
 
 
@@ -125,10 +113,6 @@ def _rewritten(read, write, folder):
         return write(model, folder / "again", model.graph).read_bytes()
 
     return content
-
-
-def _index(index):
-    return _plain([index.axes, index.centres, index.lists])
 
 
 def _layout_file(folder):
@@ -149,16 +133,9 @@ def _layout_reader(on, folder, drawn):
     return read
 
 
-def _hops(path):
-    found = cache._read(path)
-    if found is None:
-        raise kn.FileError("it is computed again.")
-    return _plain([found.indptr, found.indices, found.data])
-
-
 NAMES = (
-    *("model", "model with its graph", "link model", "checkpoint", "index"),
-    *("graph", "graph of another program", "layout", "hops"),
+    *("model", "model with its graph", "link model", "checkpoint"),
+    *("graph", "graph of another program", "layout"),
 )
 
 

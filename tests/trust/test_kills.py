@@ -15,12 +15,12 @@ from kernode.io import write_npz
 from kernode.storage import read_tensors
 
 KILLS, SEED = 30, 20
-RUN = (
-    "clusters.npz --replicas 2 --seed 5 --threads 1 --json --checkpoint run.safetensors --checkpoint-every 1"
-)
+SAVING = "--checkpoint run.safetensors --set run.checkpoint_every=1"
+RUN = f"clusters.npz --replicas 2 --seed 5 --set run.threads=1 --json {SAVING}"
+AVERAGED = "--set training.averaging=0.9 --epochs 15"
 COMMANDS = {
     "auto": f"fit {RUN} --epochs 3 --split 0.5/0.25/0.25 --all-labels -o model.safetensors",
-    "one variant": f"fit {RUN} --variant k3 --averaging 0.9 --epochs 15 --with-graph -o model.safetensors",
+    "one variant": f"fit {RUN} --variant k3 {AVERAGED} --with-graph -o model.safetensors",
     "links": f"links {RUN} --variant vgae --epochs 15 -o model.safetensors",
 }
 BEING_WRITTEN = re.compile(r"\.(.+)\.[0-9a-f]{16}")

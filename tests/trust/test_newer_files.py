@@ -63,9 +63,9 @@ def test_another_calibration_is_not_passed_over(tmp_path):
     assert "'tomorrow'" in refusal(of_later("model", tmp_path / "m.safetensors", change))
 
 
-@pytest.mark.parametrize("name", ["checkpoint", "diffusion.index", "released.safetensors"])
+@pytest.mark.parametrize("name", ["checkpoint", "released.safetensors"])
 def test_a_file_of_another_format_says_which_and_what_to_do(name, tmp_path, monkeypatch):
-    kind = {"checkpoint": "checkpoint", "diffusion.index": "index"}.get(name, "model")
+    kind = "checkpoint" if name == "checkpoint" else "model"
     tensors, facts = read_tensors(GOLDEN / name, kind)
     monkeypatch.setattr("kernode.storage.FORMAT", 2)
     path = write_tensors(tmp_path / name, kind, tensors, facts)

@@ -17,14 +17,12 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.cli.parts import parse_part
-from kernode.hops import corrections as cache
 from kernode.io import read_npz, read_table, write_npz
 from kernode.io.archive import open_archive
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import read_split
 from kernode.io.planetoid import decode, file_names, read_members
 from kernode.io.shards import Store, _checksum
-from kernode.kernels.index import NodeIndex
 from kernode.maps import FeatureMap
 from kernode.models.file import read_model
 from kernode.search.results import read_record
@@ -121,7 +119,6 @@ def test_caches_that_hold_a_call_are_computed_again(tmp_path):
     for number, write in enumerate(FILES.values()):
         path = tmp_path / f"{number}.npz"
         write(path, Touch(tmp_path / "touched"))
-        assert cache._read(path) is None
         assert _kept(path) is None
     assert not (tmp_path / "touched").exists()
 
@@ -140,10 +137,10 @@ def test_what_looks_like_a_program_is_a_text(tmp_path, monkeypatch, command):
     refused(parse_part, f"HopMLP(hidden={program})", FeatureMap, "map")
     (tmp_path / "s.toml").write_text(f'variant = "k3"\n[settings]\nhidden = "{program}"\n')
     for options in (
-        ("--settings", "s.toml"),
+        ("--set", "s.toml"),
         ("--kernel", program),
         ("--split", program),
-        ("--hidden", program),
+        ("--set", f"map.hidden={program}"),
     ):
         fails(command("fit", "graph.npz", *options), 2)
     assert not (tmp_path / "touched").exists()
@@ -331,34 +328,6 @@ def test_an_arrow_file_whose_offsets_lead_elsewhere_is_refused(tmp_path):
     assert "cannot be read as a table" in refused(read_table, path)
 
 
-def test_an_index_whose_nodes_are_in_no_list_is_refused(tmp_path):
-    """FAISS would write beside its lists."""
-    pytest.importorskip("faiss")
-    model = kn.NodeKernelClassifier("n1", hidden=4, epochs=1).fit(
-        np.arange(18), GRAPH.labels[:18], graph=GRAPH, validation=np.arange(18, 24)
-    )
-    kernel = model._on(None).kernel.directions
-    n, width = kernel.vectors_at(None).shape
-    arrays = np.eye(width, 3, dtype=np.float32), np.ones((2, 3), np.float32), np.arange(n, dtype=np.int32) % 2
-    path = NodeIndex(kernel, *arrays).save(tmp_path / "whole", {})
-    assert len(NodeIndex.read(path, kernel, {}).lists) == n
-    tensors, facts = read_tensors(path, "index")
-    harms = {
-        "lists": (
-            tensors["lists"] + 2**20,
-            tensors["lists"] - 1,
-            tensors["lists"][:2],
-            tensors["lists"].long(),
-        ),
-        "centres": (tensors["centres"][:1], tensors["centres"][:, :1], tensors["centres"] * torch.nan),
-        "axes": (tensors["axes"][:1], tensors["axes"].double()),
-    }
-    for name, changed in harms.items():
-        for tensor in changed:
-            write_tensors(tmp_path / "harm", "index", tensors | {name: tensor}, facts)
-            assert "never writes" in refused(NodeIndex.read, tmp_path / "harm", kernel, {})
-
-
 def test_a_model_that_names_nodes_below_zero_is_refused(tmp_path):
     """They would count from the end, and nobody would notice."""
     model = kn.NodeKernelClassifier("n1", hidden=4, epochs=1).fit(
@@ -452,11 +421,13 @@ def test_names_do_not_command_the_terminal(named_to_harm, command):
     assert not re.search(COMMANDS, "".join(said))
 
 
-@pytest.mark.parametrize("line", ["predict m", "predict m --new-edges more.csv --all", "missing links -k 7"])
+@pytest.mark.parametrize(
+    "line", ["predict m", "predict m --new-edges more.csv --all", "predict-links links -k 7"]
+)
 @pytest.mark.parametrize("json", [False, True])
 def test_data_commands_no_terminal_and_is_whole_in_a_pipe(named_to_harm, command, monkeypatch, line, json):
     pty = pytest.importorskip("pty")
-    if line.startswith("missing"):
+    if line.startswith("predict-links"):
         kn.LinkPredictor("kernel", epochs=1).fit(read_table("e.csv", "n.csv")).save("links", with_graph=True)
     words = [*line.split(), *(["--json"] if json else [])]
     code, piped, err = command(*words)

@@ -74,21 +74,21 @@ def together(warm, tmp_path):
 @pytest.mark.slow
 def test_they_share_a_cache(together):
     cache = together.folder / "cache"
-    before = f"import os; os.environ['KERNODE_CACHE'] = {str(cache)!r}; "
-    before += "import kernode.hops.corrections; kernode.hops.corrections.WORTH_KEEPING = 1"
-    fit = "fit cora --variant k3 --hidden 8 --epochs 2 --replicas 1 --threads 1 --json -o {}.safetensors"
-    for _ in range(2):  # into an empty cache, and out of a full one
-        together.run(fit, before)
+    before = f"import os; os.environ['KERNODE_CACHE'] = {str(cache)!r}"
+    run = "--epochs 2 --replicas 1 --set run.threads=1 --json"
+    together.run(f"fit cora --variant k3 --set map.hidden=8 {run} -o {{}}.safetensors", before)
     models = {(together.folder / f"{number}.safetensors").read_bytes() for number in range(AT_ONCE)}
     assert len(models) == 1
-    together.run("plot 0.safetensors embedding --plane pca -o {} --json", before)
+    for _ in range(2):  # into an empty cache, and out of a full one
+        together.run("plot 0.safetensors embedding --layout pca -o {} --json", before)
     kept = sorted(path.parent.name for path in cache.rglob("*") if path.is_file())
-    assert kept == ["hops", "layouts"]
+    assert kept == ["layouts"]
 
 
 @pytest.mark.slow
 def test_they_share_a_search(together):
-    line = "tune clusters.npz --variant sgc --epochs 3 --batch 2 --study s.db --threads 1 --json -o {}.toml"
+    run = "--set run.batch=2 --set run.study=s.db --set run.threads=1"
+    line = f"tune clusters.npz --variant sgc --epochs 3 {run} --json -o {{}}.toml"
     reports = together.run(f"{line} --trials 8")
     with closing(sqlite3.connect(together.folder / "s.db")) as study:
         assert study.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -101,7 +101,7 @@ def test_they_share_a_search(together):
 @pytest.mark.slow
 def test_they_share_a_folder_of_results(together):
     line = "compare clusters.npz --variants label-propagation,sgc,smoother --splits 3 --results r --json"
-    reports = together.run(f"{line} --split 0.5/0.25/0.25 --threads 1")
+    reports = together.run(f"{line} --split 0.5/0.25/0.25 --set run.threads=1")
     files = sorted((together.folder / "r" / "compare").iterdir())
     assert len(files) == 3
     for path in files:

@@ -6,14 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import kernode
 from commands import fails
-from kernode import storage
 from kernode.cli.options.graph import data_name
 from kernode.cli.settings_file import read_settings
 from kernode.io import read_split
@@ -143,28 +141,6 @@ def test_nothing_asks_for_fork():
     assert [
         p.name for p in PACKAGE.rglob("*.py") for one in asked if one in p.read_text(encoding="utf-8")
     ] == []
-
-
-@pytest.mark.parametrize("refusals", [1, 3])
-def test_a_file_that_is_being_read_on_windows_is_replaced_a_moment_later(monkeypatch, tmp_path, refusals):
-    path, asked, replace = tmp_path / "model", [], Path.replace
-
-    def refusing(self, target):
-        asked.append(target)
-        if len(asked) <= refusals:
-            raise PermissionError(13, "The process cannot access the file")
-        return replace(self, target)
-
-    path.write_bytes(b"before")
-    monkeypatch.setattr(Path, "replace", refusing)
-    with pytest.raises(kernode.FileError, match="cannot be written"):  # here nobody waits: it means something
-        storage.write_whole(path, b"after")
-    assert path.read_bytes() == b"before"
-    asked.clear()
-    monkeypatch.setattr("kernode.storage.os", SimpleNamespace(**{**vars(os), "name": "nt"}))
-    storage.write_whole(path, b"after")
-    assert path.read_bytes() == b"after"
-    assert [one.name for one in tmp_path.iterdir()] == ["model"]
 
 
 def test_names_of_files_have_no_character_that_windows_refuses():

@@ -183,17 +183,20 @@ LINKS: dict[str, Training] = {
     **{f"links {name} --all-edges": partial(all_edges, name) for name in LINK_VARIANTS},
 }
 RIVALS: dict[str, Training] = {f"compare {name}": partial(contestant, name) for name in METHODS}
-_FIT = "fit {}/clusters.npz --epochs 5 --replicas 2 --split 0.5/0.25/0.25 --threads 1 -o {}/m.safetensors"
+_RUN = "--epochs 5 --replicas 2 --split 0.5/0.25/0.25 --set run.threads=1"
+_FIT = f"fit {{}}/clusters.npz {_RUN} -o {{}}/m.safetensors"
 COMMANDS: dict[str, Training] = {
     f"kernode {name}": partial(command, line)
     for name, line in {
         "fit": f"{_FIT} --variant k3 --predictions {{}}/p.csv",
-        "fit --precision 64": f"{_FIT} --precision 64 --all-labels --with-graph --predictions {{}}/p.parquet",
-        "fit --resume": f"{_FIT} --variant k3 --checkpoint {{}}/c.safetensors --checkpoint-every 2 && "
+        "fit --precision 64": f"{_FIT} --set run.precision=64 --all-labels --with-graph "
+        "--predictions {}/p.parquet",
+        "fit --resume": f"{_FIT} --variant k3 --checkpoint {{}}/c.safetensors "
+        "--set run.checkpoint_every=2 && "
         f"{_FIT.replace('5', '9', 1)} --variant k3 --checkpoint {{}}/c.safetensors --resume",
         "answers": f"{_FIT} --variant k1 --with-graph && embed {{}}/m.safetensors -o {{}}/g.npz && "
         "embed {}/m.safetensors --gram -o {}/k.npz && predict {}/m.safetensors -o {}/p.json && "
-        "similar {}/m.safetensors 3 --index",
+        "similar {}/m.safetensors 3",
     }.items()
 }
 THREADS: dict[str, Training] = {f"{name} on two threads": partial(threads, name) for name in ("k1", "gat")}

@@ -58,7 +58,7 @@ def graph_path(clusters, folder):
 def test_the_page_has_the_figures_that_fit_printed(command, graph_path, folder):
     fit = ("fit", graph_path, "--variant", "k3", "--replicas", "2", "--epochs", "8", "--json")
     printed = json.loads(command(*fit, "-o", "m.safetensors")[1])
-    status, out, _ = command("report", "m.safetensors", graph_path, "--plane", "pca", "--json")
+    status, out, _ = command("report", "m.safetensors", "--graph", graph_path, "--layout", "pca", "--json")
     said = json.loads(out)
     assert status == 0
     test = said["test"]
@@ -123,7 +123,7 @@ def test_odd_names_are_text(command, odd_tables, folder):
     edges, nodes = odd_tables
     fit = ("fit", edges, "--nodes", nodes, "--label", "group", "--variant", "k3", "--replicas", "2")
     assert command(*fit, "--epochs", "5", "--with-graph", "-o", "odd.safetensors", "-q")[0] == 0
-    status, out, err = command("report", "odd.safetensors", "--plane", "pca", "--json")
+    status, out, err = command("report", "odd.safetensors", "--layout", "pca", "--json")
     assert status == 0, err
     text = (folder / "odd-report.html").read_text()
     page = Page(text)
@@ -196,5 +196,10 @@ def test_errors_are_sentences(command, graph_path, folder):
     fails(command("report", "none.safetensors"), 1, "none.safetensors")
     fails(command("report", "none.safetensors", "-o", "report.pdf"), 2, ".html")
     command("links", graph_path, "--epochs", "2", "--replicas", "1", "-q", "-o", "links.safetensors")
-    fails(command("report", "links.safetensors", graph_path), 2, "links.safetensors", "a model of links")
+    fails(
+        command("report", "links.safetensors", "--graph", graph_path),
+        2,
+        "links.safetensors",
+        "a model of links",
+    )
     assert not list(folder.glob("*.html"))

@@ -244,7 +244,5 @@ def test_a_plane_that_there_is_not_is_no_picture_left_out(command, graph_path, t
     fit = ("fit", graph_path, "--variant", "k3", "--epochs", "2", "--replicas", "1", "-q")
     command(*fit, "-o", "m.safetensors")
     for name in ("plot", "report"):
-        result = command(
-            name, "m.safetensors", *(["--graph"] if name == "plot" else []), graph_path, "--plane", "map"
-        )
+        result = command(name, "m.safetensors", "--graph", graph_path, "--layout", "map")
         fails(result, 2, "tsne, pca. Got 'map'")

@@ -6,29 +6,29 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from kernode.cli import data
 from kernode.cli.console import ReaderGone, harmless, warned, write_stdout
 from kernode.cli.log_file import end_log
-from kernode.cli.option_groups import Command, Group, expanded
+from kernode.cli.option_groups import Command, Group, expanded, option
+from kernode.cli.options.settings import MOVED
 from kernode.cli.ranks import await_termination, begin_rank, has_joined, rank
 from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import Interrupted, KernodeError, kept
-from kernode.storage import cache_folder, noting_files
+from kernode.storage import cache_folder, written_files
 from kernode.version import __version__
 
 # In the order of the help; each is a function in a file of its name.
 COMMANDS = (
     *("fit", "predict", "similar", "explain", "embed"),
-    *("plot", "report", "serve", "links", "missing", "tune", "compare"),
+    *("plot", "report", "serve", "links", "predict-links", "tune", "compare"),
 )
 app = typer.Typer(
     cls=Group,
@@ -38,19 +38,20 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-_VARIANTS = "\n\n".join(f"[bold]{name}[/]: {escape(text)}" for name, text in DESCRIPTIONS.items())
+_VARIANTS = f"Variants: {', '.join(DESCRIPTIONS)}. What each is stands on the documentation's page Variants."
+_FORMER = {"missing": "predict-links", "shard": "data convert … -o FOLDER"}  # commands of 0.2
 
 
 def add_command(name: str) -> None:
     """Add the function in a file of its name."""
-    function = getattr(import_module(f"kernode.cli.{name}"), name)
-    epilog = f"Variants:\n\n{_VARIANTS}" if name == "fit" else None
-    app.command(name, cls=Command, epilog=epilog)(expanded(function))
+    function = name.replace("-", "_")
+    command = expanded(getattr(import_module(f"kernode.cli.{function}"), function))
+    app.command(name, cls=Command, epilog=_VARIANTS if name == "fit" else None)(command)
 
 
 for _name in COMMANDS:
     add_command(_name)
-app.add_typer(data.app, name="data", help="Data sets: list, describe, fetch; tables into one file.")
+app.add_typer(data.app, name="data", help="Graphs: list, describe, convert and fetch data sets.")
 
 
 def _print_version(wanted: bool) -> None:
@@ -61,24 +62,27 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def kernode(
+    context: typer.Context,
+    log_file: Annotated[Path | None, option("Append what is done to this file, as JSON lines.")] = None,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+        bool, option("Print the version.", "--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Learn a similarity kernel on the nodes of a graph.
 
     Start with: [bold]kernode fit cora[/]
     """
+    context.obj = log_file
 
 
 def main() -> None:
     """Run a command; every failure ends in one sentence and an exit status."""
     try:
-        begin_rank(sys.argv[1:])
+        begin_rank()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # what a terminal's encoding lacks
-        with noting_files() as files, kept(lambda: _written(files.values())), warnings.catch_warnings():
+        with kept(_written), warnings.catch_warnings():
             warnings.simplefilter("default")
             warned.begin()
             warnings.showwarning = warned.hear
@@ -111,6 +115,12 @@ def _explained(error: BaseException) -> tuple[str, int] | None:
     if hasattr(error, "format_message"):  # typer's, about options and arguments
         context, sentence = getattr(error, "ctx", None), error.format_message().rstrip(". ")
         path = context.command_path if context else "kernode"
+        moved = MOVED.get(getattr(error, "option_name", ""))
+        for name, command in _FORMER.items():
+            moved = command if f"No such command '{name}'" in sentence else moved
+        if "unexpected extra argument" in sentence and "--graph" in _options(context):
+            moved = "--graph DATA"
+        sentence += f": it is now {moved}" if moved else ""
         return f"{sentence}. See: {path} --help" if sentence else "", error.exit_code  # type: ignore[attr-defined]
     if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
         return "a file's name is not text in UTF-8. Rename the file, or set PYTHONUTF8=1.", 2
@@ -119,27 +129,36 @@ def _explained(error: BaseException) -> tuple[str, int] | None:
     return None
 
 
+def _options(context: Any) -> set[str]:
+    return {opt for one in context.command.params for opt in one.opts} if context else set()
+
+
 def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
     """The sentence of an error, with the command's option for the setting that it is about.
 
     >>> with_option(KernodeError("hops must be an integer ≥ 1. Got 0.", setting="hops"), ["fit", "cora"])
-    'hops must be an integer ≥ 1. Got 0. (--hops)'
+    'hops must be an integer ≥ 1. Got 0. (--set map.hops=…)'
     """
     command: Any = typer.main.get_command(app)
+    options = list(command.params)
     for word in sys.argv[1:] if words is None else words:
-        command = getattr(command, "commands", {}).get(word, command)
+        if word in getattr(command, "commands", {}):
+            command = command.commands[word]
+            options += command.params
     setting = error.fields.get("setting", ())
     found = []
     for name in (setting,) if isinstance(setting, str) else setting:
-        spelled = {f"-{name}", f"--{name.replace('_', '-')}"}
-        named = [one for one in command.params if one.name == name or spelled & {*one.opts}]
+        option = f"--{name.replace('_', '-')}"
+        named = [one for one in options if one.name == name or {f"-{name}", option} & {*one.opts}]
         found += ["/".join([*one.opts[:1], *one.secondary_opts]) for one in named if one.opts[0][0] == "-"]
+        if not named and option in MOVED and any("--set" in one.opts for one in command.params):
+            found.append(MOVED[option])
     return f"{error} ({', '.join(found)})" if found else str(error)
 
 
-def _written(files: Collection[Path]) -> str:
+def _written() -> str:
     """Which files an interrupted command has written."""
-    shown = [str(path) for path in files if not path.is_relative_to(cache_folder())]
+    shown = [str(path) for path in dict.fromkeys(written_files()) if not path.is_relative_to(cache_folder())]
     return f"Written by then: {', '.join(shown)}." if shown else "Nothing was written."
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder
-from kernode.cli.jobs import JobOptions
+from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
+from kernode.cli.option_groups import argument, option
 from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels, tell_notes
-from kernode.cli.options.run import OutputOptions, ResultsOption, TensorBoardOption, check_board
+from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting, kept
-from kernode.progress import timed
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -24,111 +24,99 @@ if TYPE_CHECKING:
     from kernode.search.results import Results
 
 VARIANTS = "default,k3,n1,gcn,gat,sgc,appnp"
-# Known before torch is imported; a test compares them with what there is.
-KNOWN = (
-    "default, k3, n1, k3-c1 (ω = 1), k3-plain (no masks), k3-last, k3-released, k3-heavy (L_K × 10), "
-    "gcn, appnp, gat, sgc, sage, gprgnn, gcnii, mlp, label-propagation, correct-and-smooth"
-)
 _COLOURS = {"better": "green", "worse": "red"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(JobSettings):
+    """How a comparison runs."""
+
+    choose_on: str = "5"  # splits that choose a candidate for all; all: each split chooses for itself
+
+    @property
+    def choosing(self) -> int:
+        """The number of splits, 0 where each chooses for itself."""
+        if self.choose_on.lower() != "all" and not (self.choose_on.isdecimal() and int(self.choose_on)):
+            raise bad_setting("choose_on", "a number of splits, 1 or more, or all", self.choose_on)
+        return 0 if self.choose_on.lower() == "all" else int(self.choose_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareTableOptions(TableOptions):
+    """Tables among the graphs, and all settings of a comparison."""
+
+    takes: ClassVar[dict[str, Any]] = TableOptions.takes | {"run": CompareSettings}
 
 
 def compare(
     *,
-    data: Annotated[list[str], typer.Argument(help=f"One or more: {DATA_HELP}")],
-    tables: TableOptions,
+    data: Annotated[list[str], argument(f"One or more: {DATA_HELP}")],
+    tables: CompareTableOptions,
     variants: Annotated[
-        str, typer.Option(help=f"With commas, some of {KNOWN}; or any variant of fit.")
+        str,
+        option(
+            "Variants of fit, default, and k3-c1 (ω = 1), k3-plain (no masks), k3-last, k3-released, "
+            "k3-heavy (L_K × 10). The first is compared with all others."
+        ),
     ] = VARIANTS,
-    against: Annotated[
-        str | None,
-        typer.Option(help="The variant all others are compared with.", show_default="the first"),
-    ] = None,
-    splits: Annotated[
-        int, typer.Option(help="Random splits, the same for every variant.", min=2, max=1000)
-    ] = 30,
+    splits: Annotated[int, option("Random splits, the same for every variant.", min=2, max=1000)] = 30,
     split: Annotated[
         str,
-        typer.Option(
-            help="Their sizes: training/validation/test; or 20-per-class: 20 nodes of each class train, 30 "
+        option(
+            "Their sizes: training/validation/test; or 20-per-class: 20 nodes of each class train, 30 "
             "validate, the rest is tested."
         ),
     ] = "0.6/0.2/0.2",
-    choose_on: Annotated[
-        str,
-        typer.Option(
-            metavar="N|all",
-            help="How many splits choose a variant's candidate, by mean validation accuracy, for all splits. "
-            "all: each split chooses for itself.",
-        ),
-    ] = "5",
-    results: ResultsOption = None,
-    tensorboard: TensorBoardOption = None,
-    device: JobOptions,
+    results: Annotated[Path, option("Folder where results are stored and looked for.")] = Path("results"),
+    jobs: JobsOption = None,
     output: OutputOptions,
 ) -> None:
     """Compare variants on the same random splits of your graphs, with paired tests.
 
-    Validation picks one of a variant's candidate settings on the first five splits, and that one is trained
-    on all; the default picks on each split anew. Test nodes are scored once. A candidate that diverges or
-    does not fit into memory is left out. Differences are tested in pairs (Nadeau and Bengio's correction for
-    overlapping splits, Holm's for the number of tests). After an interrupt the same command goes on.
-
-    Options about tables apply to each table among the DATA.
+    Validation picks a variant's settings on the first five splits (`--set run.choose_on=10`, or all: each
+    split picks its own), test nodes are scored once, and differences are tested in pairs (Nadeau and Bengio,
+    Holm). After an interrupt the same command goes on.
 
     Example: [bold]kernode compare cora my-graph.npz --variants k3,gcn,gat --splits 30[/]
 
-    Four variants at a time: [bold]kernode compare cora --jobs 4[/]
-
-    Your own tables: [bold]kernode compare edges.csv --nodes nodes.csv --label topic[/]
+    Your own tables: [bold]kernode compare edges.csv --nodes nodes.csv --label topic --jobs 4[/]
     """
     names = list(dict.fromkeys(name.strip().lower() for name in variants.split(",") if name.strip()))
-    against = (against or names[0]).lower() if names else ""
     if len(names) < 2:
         raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
-    if against not in names:
-        raise bad_setting("against", f"one of {', '.join(names)}", against)
     _check_sizes(split)
-    choosing = choose_on.strip().lower()
-    if choosing != "all" and not (choosing.isdecimal() and int(choosing)):
-        raise bad_setting("choose_on", "a number of splits, 1 or more, or all", choose_on)
-    if results is not None:
-        check_folder(results)
-    board = check_board(tensorboard, elsewhere=device.elsewhere)
+    check_folder(results)
+    settings: CompareSettings = tables.part("run")
+    device = JobOptions.of(settings, jobs)
+    choosing = settings.choosing
 
-    with timed("imports"):
-        from kernode.search.baselines import compared_method
-        from kernode.search.compare import Comparison, report
-        from kernode.search.results import Results
+    from kernode.search.baselines import compared_method
+    from kernode.search.compare import Comparison, report
+    from kernode.search.results import Results
 
     methods = {name: compared_method(name) for name in names}
-    place, store = device.place(), Results(results or Path("results"))
-    with timed("reading the graph"):
-        graphs = tables.graphs(data)
+    place, store, graphs = device.place(), Results(results), tables.graphs(data)
     for graph in graphs:
         require_labels(graph, tables.label)
     if len({graph.name for graph in graphs}) < len(graphs):
         sentence = "two graphs have the same name. Rename one of the files, or name it once."
         raise InputError(sentence, "duplicate")
     todo = [
-        Comparison(graph, method, splits, split, 0 if choosing == "all" else int(choosing))
-        for graph in graphs
-        for method in methods.values()
+        Comparison(graph, method, splits, split, choosing) for graph in graphs for method in methods.values()
     ]
-    if any(store.find(one) is None for one in todo):
-        check_folder(store.folder)
     for graph in graphs:
         tell_notes(graph, quiet=output.silent)
     with device.computing():
-        found = _run(todo, store, place, device, output.silent, board)
+        found = _run(todo, store, place, device, output.silent)
     figures: dict[str, dict[str, Any]] = {}
     for one, result in zip(todo, found, strict=True):
         figures.setdefault(one.graph.name, {})[one.method.name] = result
-    values = report(figures, methods, against) | {"notes": {one.name: list(one.notes) for one in graphs}}
+    values = report(figures, methods, names[0]) | {"notes": {one.name: list(one.notes) for one in graphs}}
     print_json(values) if output.json else _print_report(values)
 
 
 def _run(
-    todo: list[Comparison], store: Results, place: Place, device: JobOptions, quiet: bool, board: Any
+    todo: list[Comparison], store: Results, place: Place, device: JobOptions, quiet: bool
 ) -> list[dict[str, Any]]:
     """Run comparisons with a bar for each, or one for all where workers run them."""
     from kernode.cli.progress_bar import ProgressBar
@@ -137,7 +125,7 @@ def _run(
     @contextmanager
     def local(title: str) -> Iterator[dict[str, Any]]:
         with progress(title, quiet=quiet) as begin:
-            yield {"callbacks": (ProgressBar(begin), *(() if board is None else (board,)))}
+            yield {"callbacks": (ProgressBar(begin),)}
 
     def stored() -> str:
         done = sum(store.find(one) is not None for one in todo)
@@ -147,18 +135,15 @@ def _run(
     with kept(stored):
         if not missing or not device.elsewhere:
             return run_comparisons(todo, store, place, threads=threads, local=local)
-        with device.workers(), progress("compare", quiet=quiet) as begin, timed("waiting for workers"):
+        with device.workers(), progress("compare", quiet=quiet) as begin:
             return run_comparisons(todo, store, place, threads=threads, progress=begin(missing))
 
 
 def _check_sizes(split: str) -> None:
     from kernode.io.node_split import is_per_class, parse_per_class, parse_sizes
 
-    sizes: tuple[float, ...] = (0.6, 0.2, 0.2)
-    if is_per_class(split):
-        sizes = parse_per_class(split)  # the others are tested
-    elif split != "jk":
-        sizes = parse_sizes(split)
+    # by class, all others are tested
+    sizes = parse_per_class(split) if is_per_class(split) else () if split == "jk" else parse_sizes(split)
     if not all(size > 0 for size in sizes):
         raise bad_setting("split", "sizes of training, validation and test nodes, all above 0", split)
 
@@ -168,10 +153,6 @@ def _print_report(values: dict[str, Any]) -> None:
     for data in values["data"]:
         _print_figures(data)
     _print_differences(f"{values['against']} against the others", values["differences"], "against")
-    for one in values["summary"]:
-        above, below = (", ".join(map(_short, one[word])) or "none" for word in ("above", "below"))
-        pair = f"accuracy of {values['against']} against {one['against']}, {one['of']} in all"
-        say(escape(f"{pair}: significantly above on {above}; below on {below}."))
     for question in values["questions"]:
         title = f"{question['question']} ({question['with']} against {question['without']})"
         _print_differences(title, question["answers"], None)

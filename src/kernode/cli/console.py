@@ -99,7 +99,7 @@ class _Console(Console):
     def write(self, content: str | Table) -> None:
         with self.capture() as text:
             self.print(content)
-        write_stdout(text.get())
+        write_stdout("\n".join(line.rstrip(" ") for line in text.get().split("\n")))
 
 
 def say(text: str) -> None:
@@ -114,10 +114,10 @@ def print_json(values: dict[str, Any]) -> None:
 
 
 def new_table(columns: Sequence[str], *, left: Collection[str] = (), **look: Any) -> Table:
-    """Make an empty table; columns are right-justified, as numbers are, but for those in ``left``."""
-    table = Table(**look)
+    """Make an empty table: right-justified figures, and in ``left`` texts, which wrap if need be."""
+    table = Table(**{"box": None, "pad_edge": False, "title_justify": "left", **look})
     for column in columns:
-        table.add_column(column, justify="left" if column in left else "right", no_wrap=True)
+        table.add_column(column, justify="left" if column in left else "right", no_wrap=column not in left)
     return table
 
 

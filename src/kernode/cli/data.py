@@ -1,4 +1,4 @@
-"""``kernode data``: list, describe, convert, shard and fetch graphs."""
+"""``kernode data``: list, describe, convert and fetch graphs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder, check_out
-from kernode.cli.option_groups import Command, Group, expanded
+from kernode.cli.option_groups import Command, Group, argument, expanded, option
 from kernode.cli.options.graph import GraphOptions, print_notes
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import kept
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernode.graph import Graph
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
+_MOST_CLASSES = 12  # shown
 
 
 @app.command("list", cls=Command)
@@ -35,25 +36,17 @@ def list_(*, output: OutputOptions) -> None:
     if output.json:
         print_json({"datasets": [asdict(entry) | {"classes": entry.classes} for entry in datasets()]})
         return
-    table = new_table(
-        ("", "nodes", "edges", "classes", "features", "FastGCN split", "JK split", "here"),
-        left=("", "here"),
-        caption="Edges are deduplicated, without self-loops; in brackets the paper's count.\n"
-        "What is not here is fetched on first use, or by `kernode data fetch NAME`.\n"
-        "A graph of any size is made of a name such as synthetic:nodes=20000,degree=10,classes=8.",
-    )
+    columns = ("", "nodes", "edges (paper)", "classes", "features", "FastGCN split", "JK split", "here")
+    table = new_table(columns, left=("", "edges (paper)", "FastGCN split", "JK split", "here"))
     for entry in datasets():
+        splits = (" / ".join(f"{size:,}" for size in sizes) for sizes in (entry.fastgcn, entry.jk))
         table.add_row(
-            entry.name,
-            f"{entry.nodes:,}",
-            f"{entry.edges:,} ({entry.paper_edges:,})",
-            str(entry.classes),
-            f"{entry.features:,}",
-            _sizes(entry.fastgcn),
-            _sizes(entry.jk),
-            "yes" if entry.available else "no",
-        )
+            entry.name, f"{entry.nodes:,}", f"{entry.edges:,} ({entry.paper_edges:,})", str(entry.classes),
+            f"{entry.features:,}", *splits, "yes" if entry.available else "no",
+        )  # fmt: skip
     print_table(table)
+    say("Edges are deduplicated, without self-loops. What is not here is fetched on first use.")
+    say("A graph of any size has a name such as synthetic:nodes=20000,degree=10,classes=8.")
 
 
 @app.command(cls=Command)
@@ -71,7 +64,7 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         read = graph.graph()
     degrees = np.diff(read.adjacency.indptr)
     counts = np.bincount(read.labels[read.labels >= 0], minlength=read.n_classes)
-    facts = _sizes_of(read) | {
+    facts = _counts(read) | {
         "sparse_features": not isinstance(read.features, np.ndarray),
         "classes": {name: int(count) for name, count in zip(read.class_names, counts, strict=True)},
         "unlabelled": int((read.labels < 0).sum()),
@@ -92,18 +85,12 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class, "
         f"{facts['unlisted']} that only edges mention"
     )
-    for name, count in facts["classes"].items():
+    classes = sorted(facts["classes"].items(), key=lambda one: -one[1])
+    for name, count in classes[:_MOST_CLASSES]:
         say(f"  {count:>8,}  {escape(name)}")
+    if rest := classes[_MOST_CLASSES:]:
+        say(f"  {sum(count for _, count in rest):>8,}  in {len(rest):,} more classes")
     print_notes(read.notes)
-
-
-def _sizes_of(graph: Graph) -> dict[str, Any]:
-    return {
-        "dataset": graph.name,
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "features": graph.n_features,
-    }
 
 
 @app.command(cls=Command)
@@ -111,88 +98,81 @@ def _sizes_of(graph: Graph) -> dict[str, Any]:
 def convert(
     *,
     graph: GraphOptions,
-    out: Annotated[Path, typer.Option("--out", "-o", help="FILE.npz.", show_default=False)],
+    out: Annotated[Path, option("FILE.npz, or a FOLDER, new or empty.", "--out", "-o")],
     output: OutputOptions,
 ) -> None:
-    """Turn tables into one .npz graph, which is read faster and holds what was said about their columns.
+    """Write a graph as one .npz file, or as a store: a folder of arrays that many processes share.
 
-    It also holds what was done to columns and rows, so that a model of it can predict for other tables.
+    Both hold what was said about columns and done to rows, so that a model can predict for other tables. An
+    .npz file is read faster than tables. Of a store any number of processes read their rows; its files have
+    checksums, and tables need not fit into memory.
 
     Example: [bold]kernode data convert edges.csv --nodes nodes.csv --label topic -o graph.npz[/]
+
+    A store: [bold]kernode data convert cora -o cora-store[/]
     """
+    if out.suffix:
+        check_out(out, (".npz",), graph.inputs)
+    else:
+        check_folder(out)
+    with progress("convert", quiet=output.silent):
+        found = _to_file(graph, out) if out.suffix else _to_store(graph, out)
+    found["out"] = str(out)
+    if output.json:
+        print_json(found)
+    elif not output.quiet:
+        print_notes(tuple(found["notes"]))
+        size = sum(path.stat().st_size for path in ([out] if out.suffix else out.iterdir())) / 1e6
+        counted = f"{found['nodes']:,} nodes and {found['edges']:,} edges"
+        say(f"{escape(found['dataset'])}: {counted} ({size:,.1f} MB) written to {escape(str(out))}")
+
+
+def _to_file(graph: GraphOptions, out: Path) -> dict[str, Any]:
     from kernode.io import write_npz
 
-    check_out(out, (".npz",), graph.inputs)
-    with progress("convert", quiet=output.silent):
-        read = graph.graph()
+    read = graph.graph()
     write_npz(read, out)
-    report = _sizes_of(read) | {
-        "classes": list(read.class_names),
-        "out": str(out),
-        "notes": list(read.notes),
-        "repairs": [repair.to_json() for repair in read.repairs],
-    }
-    if output.json:
-        print_json(report)
-    elif not output.quiet:
-        print_notes(read.notes)
-        say(f"{escape(repr(read))} written to {escape(str(out))}")
+    repairs = [repair.to_json() for repair in read.repairs]
+    return _counts(read) | {"classes": list(read.class_names), "notes": list(read.notes), "repairs": repairs}
 
 
-@app.command(cls=Command)
-@expanded
-def shard(
-    *,
-    graph: GraphOptions,
-    out: Annotated[Path, typer.Option("--out", "-o", help="FOLDER, new or empty.", show_default=False)],
-    output: OutputOptions,
-) -> None:
-    """Write a graph as a folder of arrays with checksums, of which any number of processes read their rows.
-
-    Example: [bold]kernode data shard cora -o cora-store[/]
-
-    Tables: [bold]kernode data shard edges.parquet --nodes nodes.parquet --label topic -o graph[/]
-    """
+def _to_store(graph: GraphOptions, out: Path) -> dict[str, Any]:
     from kernode.io.shards import require_free, write_store, write_store_of_tables
     from kernode.io.tables import is_table
     from kernode.io.tables.read import open_tables
 
-    check_folder(out)
     require_free(out)
-    with kept(lambda: "Nothing was written."), progress("shard", quiet=output.silent):
+    with kept(lambda: "Nothing was written."):
         if is_table(graph.data):
             with open_tables(graph.data, **graph.columns()) as tables:
                 store = write_store_of_tables(tables, out)
         else:
             store = write_store(graph.graph(), out)
-    edges = store.entries // 2
-    report: dict[str, Any] = {
+    return {
         "dataset": store.name,
         "nodes": store.nodes,
-        "edges": edges,
+        "edges": store.entries // 2,
         "features": store.features,
         "classes": list(store.class_names),
         "files": {path.name: path.stat().st_size for path in sorted(out.iterdir())},
         "fingerprint": store.fingerprint,
-        "out": str(out),
         "notes": list(store.notes),
         "repairs": list(store.repairs),
     }
-    if output.json:
-        print_json(report)
-    elif not output.quiet:
-        print_notes(store.notes)
-        size = sum(report["files"].values()) / 1e6
-        counted = f"{store.nodes:,} nodes and {edges:,} edges"
-        say(f"{escape(store.name)}: {counted} ({size:,.1f} MB) in {escape(str(out))}")
+
+
+def _counts(graph: Graph) -> dict[str, Any]:
+    names = ("dataset", "nodes", "edges", "features")
+    counts = (graph.name, graph.n_nodes, graph.n_edges, graph.n_features)
+    return dict(zip(names, counts, strict=True))
 
 
 @app.command(cls=Command)
 @expanded
 def fetch(
     *,
-    name: Annotated[str, typer.Argument(help="citeseer or pubmed.")],
-    force: Annotated[bool, typer.Option("--force", help="Build it again even if it is here.")] = False,
+    name: Annotated[str, argument("citeseer or pubmed.")],
+    force: Annotated[bool, option("Build it again even if it is here.", "--force")] = False,
     output: OutputOptions,
 ) -> None:
     """Fetch a data set into the cache folder (KERNODE_CACHE); each raw file is checked by its SHA-256.
@@ -210,7 +190,3 @@ def fetch(
         print_json({"dataset": name, "path": str(path)})
     else:
         say(f"{escape(name)} is in {escape(str(path))}")
-
-
-def _sizes(sizes: tuple[int, int, int]) -> str:
-    return " / ".join(f"{size:,}" for size in sizes)

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.options.graph import GraphOptions
-from kernode.cli.options.run import OutputOptions, RunOptions
+from kernode.cli.options.run import FitOptions, OutputOptions
 from kernode.cli.progress_bar import ProgressBar
 from kernode.compute.machine import readable
 from kernode.io.sizes import GraphSizes, look_up
@@ -19,11 +19,12 @@ from kernode.training.run import Run
 
 
 def dry_run(
-    graph: GraphOptions, variant: str, changes: dict[str, Any], run: RunOptions, output: OutputOptions
+    graph: GraphOptions, variant: str, changes: dict[str, Any], run: FitOptions, output: OutputOptions
 ) -> None:
     """Print a bound of memory and, of a graph that is at hand, the time, of every method to be tried."""
-    place = run.place()
-    with run.computing(), progress(graph.name, quiet=output.silent) as begin:
+    settings = graph.part("run")
+    place = settings.place()
+    with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
         one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
         tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
@@ -44,23 +45,22 @@ def dry_run(
 def _print(estimated: Estimate, variant: str) -> None:
     sizes, seconds, replicas = estimated.sizes, estimated.seconds, estimated.run.replicas
     runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
-    say(
-        f"[bold]{escape(sizes.name)}[/] · {variant} · {sizes.nodes:,} nodes, {sizes.edges:,} edges, "
-        f"{sizes.features:,} features · {runs} · {estimated.run.place.device.type}"
-    )
-    say(f"  {'operator':<18} {estimated.operator.replace(': ', ', ', 1)}")
-    say(f"  {'memory, at least':<18} {readable(estimated.least)}")
+    counted = f"{sizes.nodes:,} nodes, {sizes.edges:,} edges, {sizes.features:,} features"
+    say(f"[bold]{escape(sizes.name)}[/] · {variant} · {counted} · {runs} · {estimated.run.place.device.type}")
+    lines = {
+        "operator": estimated.operator.replace(": ", ", ", 1),
+        "memory, at least": readable(estimated.least),
+    }
     if seconds is not None:
+        epochs, most = estimated.training.epochs, "at most " * (estimated.training.stopping_rule is not None)
         if estimated.peak is not None:
-            say(f"  {'memory, measured':<18} {readable(estimated.peak)} for all that the program holds")
-        epochs = estimated.training.epochs
-        most = "at most " * (estimated.training.stopping_rule is not None)
-        say(
-            f"  {'time':<18} [bold]{most}{_time(seconds['total'])}[/], {epochs:,} epochs of "
-            f"{_time(seconds['epoch'])}: predicted from {estimated.measured_epochs} measured epochs"
-        )
-    verdict = escape(estimated.verdict())
-    say(f"[bold]{verdict}[/]" if estimated.fits is False else verdict)
+            lines["memory, measured"] = f"{readable(estimated.peak)} for all that the program holds"
+        measured = f"from {estimated.measured_epochs} that were measured"
+        per_epoch = f"{epochs:,} epochs of {_time(seconds['epoch'])}, {measured}"
+        lines["time"] = f"{most}{_time(seconds['total'])}: {per_epoch}"
+    for title, text in lines.items():
+        say(f"  {title:<18} {escape(text)}")
+    say(f"[bold]{escape(estimated.verdict())}[/]")
 
 
 def _time(seconds: float) -> str:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
 from rich.markup import escape
 
-from kernode.cli.console import new_table, print_table, progress, say
-from kernode.cli.options.model import QueryOptions, as_node, names_of
+from kernode.cli.console import progress, say
+from kernode.cli.option_groups import argument, option
+from kernode.cli.options.model import ModelOptions, as_node
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError
 
 if TYPE_CHECKING:
-    from kernode.explain.what_if import Smallest, WhatIf
     from kernode.graph import Graph
 
 _CHANGE: Any = {"rich_help_panel": "What if", "show_default": False}
@@ -21,50 +20,41 @@ _CHANGE: Any = {"rich_help_panel": "What if", "show_default": False}
 
 def explain(
     *,
-    model: QueryOptions,
-    node: Annotated[str, typer.Argument(help="A node: its name, or its index where nodes have no names.")],
-    other: Annotated[
-        str | None, typer.Argument(help="Another node: explain why the two are similar.")
-    ] = None,
-    top: Annotated[int, typer.Option(help="So many of the largest parts; the rest is one line.", min=1)] = 10,
+    model: ModelOptions,
+    node: Annotated[str, argument("A node: its name, or its index where nodes have no names.")],
+    other: Annotated[str | None, argument("Another node: explain why the two are similar.")] = None,
+    top: Annotated[int, option("So many of the largest parts; the rest is one line.", min=1)] = 10,
     of_class: Annotated[
-        str | None, typer.Option("--class", help="Explain this class.", show_default="the predicted one")
+        str | None, option("Explain this class.", "--class", show_default="the predicted one")
     ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="… and its lead over this one.", show_default="the next")
-    ] = None,
+    against: Annotated[str | None, option("… and its lead over this one.", show_default="the next")] = None,
     add: Annotated[
-        list[str] | None,
-        typer.Option(help="A node that it would have an edge with; may be repeated.", **_CHANGE),
+        list[str] | None, option("A node that it would have an edge with; may be repeated.", **_CHANGE)
     ] = None,
     remove: Annotated[
-        list[str] | None,
-        typer.Option(help="A node that it would have no edge with; may be repeated.", **_CHANGE),
+        list[str] | None, option("A node that it would have no edge with; may be repeated.", **_CHANGE)
     ] = None,
     set_to: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            help="COLUMN=VALUE, as the node's table has it; else FEATURE=NUMBER, as an explanation names "
+        option(
+            "COLUMN=VALUE, as the node's table has it; else FEATURE=NUMBER, as an explanation names "
             "it. May be repeated.",
+            "--change",
             **_CHANGE,
         ),
     ] = None,
     smallest: Annotated[
         Literal["edges", "features"] | None,
-        typer.Option(help="The fewest of its own edges or features that decide its class.", **_CHANGE),
+        option("The fewest of its own edges or features that decide its class.", **_CHANGE),
     ] = None,
     output: OutputOptions,
 ) -> None:
     """Say what each neighbour, each hop and each feature added, without approximating.
 
-    Of one node: to the lead of its class over the next. Of two: to K(u, v), down to pairs of neighbours. The
-    largest parts are shown and all others are one line, so that every column sums to the whole. With several
-    runs in the model it is their mean, ± their spread.
+    Of one node: to the lead of its class over the next. Of two: to K(u, v), down to pairs of neighbours. All
+    sums are complete; of several runs it is the mean, ± their spread.
 
-    With --add, --remove or --set: say what the model would answer then, without training it again. With
-    --smallest, search for the fewest of the node's own edges or features without which it would get another
-    class; each answer is computed, not estimated. Centroids (k1, k2) stay as they were trained.
+    With --add, --remove or --change: what the model would answer then, without training it again.
 
     Example: [bold]kernode explain cora.safetensors 35[/], or for two nodes [bold]kernode explain
     cora.safetensors 35 1114442[/]
@@ -77,15 +67,13 @@ def explain(
             "give one of these: another node, what would change, or where to search for the smallest change.",
             "conflict", setting=("add", "remove", "set_to", "smallest"),
         )  # fmt: skip
-    search: Smallest | None = None
     found: Any
     with progress("explain", quiet=output.silent):
         opened = model.open()
         graph, classes = opened.graph, {str(one): one for one in opened.model.model_.classes}
         v, *more = (as_node(graph, one) for one in (node, other) if one is not None)
         if smallest is not None:
-            search = opened.model.smallest_change(v, smallest)
-            found = search.result
+            found = opened.model.smallest_change(v, smallest)
         elif changes:
             edges = {"add": add or (), "remove": remove or ()}
             ends = {name: [as_node(graph, one) for one in given] for name, given in edges.items()}
@@ -94,11 +82,8 @@ def explain(
             asked = {"of_class": of_class, "against": against}
             known = {name: classes.get(one, one) if one else None for name, one in asked.items()}
             found = opened.model.explain(v, *more, top=top, **known)
-    whether = changes or search is not None
     if output.json:
-        opened.print_json(model, **(_report(found, graph, search) if whether else found.to_json()))
-    elif whether:
-        _print(found, graph, search)
+        opened.print_json(model, **{**graph.listed_marks(graph.find([v]))[0], **found.to_json()})
     else:
         opened.print_notes(output)
         say(escape(str(found)))
@@ -118,48 +103,3 @@ def _changes(graph: Graph, given: list[str]) -> dict[str, dict[str, Any]]:
         return {"features": {name: float(value) for name, value in found.items()}}
     except (TypeError, ValueError):
         raise InputError("features are set to numbers.", "setting", setting="set_to") from None
-
-
-def _report(found: WhatIf, graph: Graph, search: Smallest | None) -> dict[str, Any]:
-    names = [str(name) for name in found.classes]
-    before, after = (dict(zip(names, values, strict=True)) for values in (found.before, found.after))
-    report = {
-        "node": found.node,
-        **graph.listed_marks(graph.find([found.node]))[0],
-        "was": found.was,
-        "becomes": found.becomes,
-        "before": before,
-        "after": after,
-    }
-    if search is not None:
-        by = {"proved": search.proved, "tried": search.tried}
-        report["smallest"] = {"of": search.what, "found": _named(graph, search), **by}
-    return report
-
-
-def _named(graph: Graph, search: Smallest) -> list[Any]:
-    import numpy as np
-
-    from kernode.explain.explain import feature_names
-
-    if search.what == "features":
-        return [feature_names(graph)[one] for one in search.found]
-    return list(names_of(graph, np.array(search.found, np.int64)).tolist())
-
-
-def _print(found: WhatIf, graph: Graph, search: Smallest | None) -> None:
-    if search is not None:
-        own, computed = f"of its own {search.what}", f"({search.tried:,} answers computed)"
-        listed = escape(", ".join(map(str, _named(graph, search))))
-        fewest = "no fewer do" if search.proved else "fewer others might do"
-        changes = f"without {len(search.found)} {own} it gets another class: [bold]{listed}[/]; {fewest}"
-        say(f"{changes if search.found else f'no choice {own} changes the class'} {computed}")
-    was, becomes = escape(str(found.was)), escape(str(found.becomes))
-    change = f"stays {was}" if was == becomes else f"{was} becomes {becomes}"
-    say(f"[bold]{escape(str(found.node))}[/]: [bold]{change}[/]")
-    table = new_table(("class", "before", "after"), left=("class",), box=None, pad_edge=False)
-    order = sorted(range(len(found.classes)), key=lambda i: -max(found.before[i], found.after[i]))
-    for i in order[:5]:
-        before, after = (f"{100 * values[i]:.1f} %" for values in (found.before, found.after))
-        table.add_row(escape(str(found.classes[i])), before, after)
-    print_table(table)

@@ -1,4 +1,4 @@
-"""``--log-file``: what a command does, as lines of JSON."""
+"""``kernode --log-file``: what a command does, as lines of JSON."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import logging
 import os
 import time
-import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 from kernode.cli.console import warned
@@ -19,15 +19,11 @@ from kernode.errors import InputError, Interrupted
 from kernode.progress import log, note
 from kernode.version import versions
 
-_SECRET = ("token",)  # options whose values are not logged
 _FIRST = b'{"time": "'  # of every line
 
 
 class LogFile(logging.FileHandler):
-    """Appends every message of the log "kernode" to a file, as a line of JSON.
-
-    A full disk ends the log, not the command.
-    """
+    """Appends every message of the log "kernode" to a file; a full disk ends the log, not the command."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -54,21 +50,21 @@ class LogFile(logging.FileHandler):
             "message": record.getMessage(),
             **getattr(record, "fields", {}),
         }
+        text = json.dumps(line, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one))
         # Twice: JSON has no infinite numbers.
-        plain = json.loads(json.dumps(line, default=_plain), parse_constant=lambda _: None)
-        return json.dumps(plain, ensure_ascii=False)
+        return json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
         """End the log, with a warning even where others are not shown."""
-        self.end()
+        self.close()
         warned.add(f"{self.baseFilename} cannot be written: the log is not kept from here on.")
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Close the file, and leave the logger as it was."""
         log.removeHandler(self)
         log.setLevel(logging.NOTSET)
         with suppress(OSError):
-            self.close()
+            super().close()
 
 
 def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
@@ -76,27 +72,23 @@ def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
     if rank():
         return
     LogFile(path)
-    shown = {name: "…" if name in _SECRET else value for name, value in arguments.items()}
-    note(
-        "start", f"{command} begins", command=command, arguments=shown, versions=versions(),
-        process=os.getpid(),
-    )  # fmt: skip
+    shown = {name: "…" if name == "token" else value for name, value in arguments.items()}
+    about: dict[str, Any] = {
+        "command": command,
+        "arguments": shown,
+        "versions": versions(),
+        "process": os.getpid(),
+    }
+    note("start", f"{command} begins", **about)
 
 
 def end_log(status: int, sentence: str = "", error: BaseException | None = None) -> None:
     """Write the last line, if there is a log: exit status, duration, and what was wrong."""
-    handler = next((one for one in log.handlers if isinstance(one, LogFile)), None)
-    if handler is None:
-        return
-    fields: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - handler.started, 3)}
-    if error is not None:
-        fields |= {"error": type(error).__name__, "traceback": "".join(traceback.format_exception(error))}
-    levels = {0: logging.INFO, Interrupted.exit_status: logging.WARNING}
-    message = sentence or ("done" if status == 0 else f"ended with {status}")
-    note("end", message, levels.get(status, logging.ERROR), **fields)
-    handler.end()
-
-
-def _plain(value: Any) -> Any:
-    """Return numbers of numpy as a list, and any other value as text."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    for handler in [one for one in log.handlers if isinstance(one, LogFile)]:
+        fields: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - handler.started, 3)}
+        if error is not None:
+            fields |= {"error": type(error).__name__, "traceback": "".join(format_exception(error))}
+        levels = {0: logging.INFO, Interrupted.exit_status: logging.WARNING}
+        message = sentence or ("done" if status == 0 else f"ended with {status}")
+        note("end", message, levels.get(status, logging.ERROR), **fields)
+        handler.close()

@@ -12,6 +12,17 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kernode.cli.log_file import start_log
+from kernode.cli.ranks import require_shares
+
+
+def option(text: str, *names: str, **more: Any) -> Any:
+    """An option with a help text, and names unless its parameter's own is enough."""
+    return typer.Option(*names, help=text, **more)
+
+
+def argument(text: str, **more: Any) -> Any:
+    """An argument with a help text."""
+    return typer.Argument(help=text, **more)
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -29,9 +40,10 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def flat(context: typer.Context, **given: Any) -> None:
-        if (path := given.get("log_file")) is not None:  # main ends the log, with the exit status
-            others = {name: value for name, value in given.items() if value is not None}
-            start_log(path, context.command_path, others)
+        require_shares(context.command_path.partition(" ")[2])
+        if context.obj is not None:  # --log-file; main ends the log, with the exit status
+            arguments = {name: value for name, value in given.items() if value is not None}
+            start_log(context.obj, context.command_path, arguments)
         values = {
             name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
             for name, group in groups.items()
@@ -49,16 +61,14 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
 def _flat(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
     """A group's fields, or the parameter itself; keyword-only, so that defaults may come in any order."""
-    group = parameter.annotation
+    group, keyword = parameter.annotation, inspect.Parameter.KEYWORD_ONLY
     if not dataclasses.is_dataclass(group):
-        yield parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        yield parameter.replace(kind=keyword)
         return
     hints = get_type_hints(group, include_extras=True)
     for field in dataclasses.fields(group):
         default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-        yield inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[field.name]
-        )
+        yield inspect.Parameter(field.name, keyword, default=default, annotation=hints[field.name])
 
 
 class _PlainFlags:

@@ -5,35 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import progress, say
 from kernode.cli.files import check_folder
-from kernode.cli.options.model import QueryOptions
-from kernode.cli.options.run import OutputOptions
+from kernode.cli.option_groups import argument, option
+from kernode.cli.options.model import ModelOptions
+from kernode.cli.options.run import LayoutOption, OutputOptions
 from kernode.viz.pictures import NAMES
 
 
 def plot(
     *,
-    model: QueryOptions,
+    model: ModelOptions,
     pictures: Annotated[
-        list[str] | None, typer.Argument(help=f"Of {', '.join(NAMES)}.", show_default="all that apply")
+        list[str] | None, argument(f"Of {', '.join(NAMES)}.", show_default="all that apply")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder.", show_default="MODEL-pictures")
-    ] = None,
-    plane: Annotated[
-        str, typer.Option(help="Where the nodes of the embedding lie by: tsne or pca.")
-    ] = "tsne",
+    out: Annotated[Path | None, option("Folder.", "--out", "-o", show_default="MODEL-pictures")] = None,
+    layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
     """Draw a model: the plane of its nodes, its kernel, its training, its answers about test nodes.
 
-    Every picture is a PNG and an SVG as wide as a column (3.4 inches), in colours that colour-blind readers
-    tell apart. What does not apply to a model is said: without test nodes nothing judges its answers.
-    Needs the extra `plots`.
+    Every picture is a PNG and an SVG as wide as a column (3.4 inches). Needs the extra `plots`.
 
     Example: [bold]kernode plot cora.safetensors -o pictures[/]
 
@@ -45,10 +39,10 @@ def plot(
     from kernode.viz.layout import checked_plane
     from kernode.viz.pictures import write_pictures
 
-    layout = checked_plane(plane)
+    plane = checked_plane(layout)
     with progress("plot", quiet=output.silent):
         opened = model.open()
-        evaluation = EvaluationData.of(opened.on, plane=layout)
+        evaluation = EvaluationData.of(opened.on, plane=plane)
         found = dict(write_pictures(evaluation, folder, pictures or ()))
     written = {name: files for name, files in found.items() if not isinstance(files, str)}
     left_out = {name: why for name, why in found.items() if isinstance(why, str)}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from kernode.cli.console import progress
 from kernode.cli.files import WRITERS, Table, check_apart, check_out, check_writable, replaced_file
+from kernode.cli.option_groups import option
 from kernode.cli.options.model import ModelOptions, OutTableOption, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import warn
@@ -23,49 +22,32 @@ def predict(
     *,
     model: ModelOptions,
     out: OutTableOption = None,
-    abstain: Annotated[
-        float | None,
-        typer.Option(help="Give no class where none is as probable, such as 0.9.", show_default=False),
-    ] = None,
+    abstain: Annotated[float | None, option("Give no class where none is as probable, such as 0.9.")] = None,
     new_nodes: Annotated[
-        list[str] | None, typer.Option(help="Table of nodes that arrive. May be repeated.", **_NEW)
+        list[str] | None, option("Table of nodes that arrive. May be repeated.", **_NEW)
     ] = None,
-    new_edges: Annotated[str | None, typer.Option(help="Table of edges that arrive.", **_NEW)] = None,
+    new_edges: Annotated[str | None, option("Table of edges that arrive.", **_NEW)] = None,
     everyone: Annotated[
-        bool, typer.Option("--all", help="Answer about every node, not only those that arrived.", **_NEW)
+        bool, option("Answer about every node, not only those that arrived.", "--all", **_NEW)
     ] = False,
-    save: Annotated[
-        Path | None, typer.Option(help="Write the model with the larger graph in its file.", **_NEW)
-    ] = None,
+    save: Annotated[Path | None, option("Write the model with the larger graph in its file.", **_NEW)] = None,
     output: OutputOptions,
 ) -> None:
     """Write node, class, the class that the data gives and the probability of each, for every node.
 
-    Probabilities are those of all runs of the model together, calibrated on the nodes that validated them.
-    Methods that learn nothing by gradients (label-propagation, correct-and-smooth), models that fewer
-    than ten nodes validated and files of before 0.2 have theirs as they were trained. With `--abstain 0.9` a
-    node has no class where none has a probability of 0.9, and its most probable class in a column of its own.
-
-    Where edges mention nodes that no table of nodes lists, a column `listed` is false for these.
-
-    Tables are read as those were that the model learned from; only their paths are needed. On stdout the
-    table is CSV in UTF-8, whatever the terminal's encoding.
-
-    New nodes and edges are added to the graph that the model learned from, and nothing is trained again:
-    answers equal those computed on the whole larger graph. A model of `kernode fit --with-graph` has that
-    graph; of any other give the very same as DATA and --nodes.
+    Probabilities are those of all runs together, calibrated on the nodes that validated them. Tables are read
+    as those that the model learned from. New nodes and edges are added to the model's graph, which it has
+    after `kernode fit --with-graph`, or which is given; nothing is trained again.
 
     Example: [bold]kernode predict cora.safetensors -o predictions.csv[/]
 
-    Your own tables: [bold]kernode predict edges.safetensors new-edges.csv --nodes new-nodes.csv -o out.csv[/]
+    Your own tables: [bold]kernode predict edges.safetensors --graph edges.csv --nodes nodes.csv -o out.csv[/]
 
     New nodes: [bold]kernode predict edges.safetensors --new-nodes new-nodes.csv --new-edges new-edges.csv[/]
     """
     check_out(out, WRITERS, (model.model,))
     check_writable(save)
-    check_apart(
-        (out, save), (*model.inputs[1:], *(new_nodes or ()), new_edges)
-    )  # the model's own file may grow
+    check_apart((out, save), (*model.inputs[1:], *(new_nodes or ()), new_edges))  # the model may grow
     from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
     if abstain is not None:

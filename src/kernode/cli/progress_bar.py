@@ -1,12 +1,11 @@
-"""What a command shows of trainings: notes on the input before the first, and epochs on a progress bar."""
+"""What a command shows of trainings: their epochs on a progress bar."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from kernode.cli.console import Advance, Begin
-from kernode.cli.options.graph import tell_notes
-from kernode.graph import Graph
 from kernode.training.callbacks import Callback
 from kernode.training.loop import TrainingLoop
 
@@ -14,32 +13,24 @@ _TITLES = {"validation_accuracy": "validation", "validation_auc": "validation AU
 _SECONDS = 0.1  # between two updates: reading figures waits for a GPU
 
 
-class InputNotes(Callback):
-    """Tell once what was assumed about a graph's tables: when training begins, and all is checked."""
-
-    def __init__(self, graph: Graph, *, quiet: bool) -> None:
-        self._graph, self._quiet, self._told = graph, quiet, False
-
-    def on_fit_begin(self, loop: TrainingLoop) -> None:
-        """Tell before the first epoch."""
-        self.tell()
-
-    def tell(self) -> None:
-        """Tell unless it was done: not every method trains."""
-        if not self._told:
-            tell_notes(self._graph, quiet=self._quiet)
-        self._told = True
-
-
 class ProgressBar(Callback):
-    """Show the epochs of every training, with the mean of its validation figure."""
+    """Show the epochs of every training, with the mean of its validation figure.
 
-    def __init__(self, begin: Begin) -> None:
-        self._begin, self._last = begin, 0.0
+    ``notes``: called once, before the first: everything is checked then. Not every method trains.
+    """
+
+    def __init__(self, begin: Begin, notes: Callable[[], None] = lambda: None) -> None:
+        self._begin, self._notes, self._last = begin, [notes], 0.0
         self._bars: dict[str, Advance] = {}
+
+    def tell_notes(self) -> None:
+        """Call ``notes`` unless it was done."""
+        while self._notes:
+            self._notes.pop()()
 
     def on_fit_begin(self, loop: TrainingLoop) -> None:
         """Begin a bar."""
+        self.tell_notes()
         if loop.name not in self._bars:
             self._bars[loop.name] = self._begin(loop.epochs, loop.name)
 

@@ -35,11 +35,8 @@ def has_joined() -> bool:
     return ranks is not None and ranks.has_joined()
 
 
-def begin_rank(words: list[str]) -> None:
-    """Prepare one of several processes: end with a sentence on SIGTERM, print and write on rank 0 alone.
-
-    ``words``: the command line, whose first word is the command.
-    """
+def begin_rank() -> None:
+    """Prepare one of several processes: end with a sentence on SIGTERM, print and write on rank 0 alone."""
     if processes() == 1:
         return
     signal.signal(signal.SIGTERM, _terminated)
@@ -48,9 +45,13 @@ def begin_rank(words: list[str]) -> None:
 
         let_another_write()
         sys.stdout = sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (until the end)
-    if words and not words[0].startswith("-") and words[0] not in TAKE_SHARES:
+
+
+def require_shares(command: str) -> None:
+    """Refuse to run a command in several processes that would do the same."""
+    if processes() > 1 and command not in TAKE_SHARES:
         raise InputError(
-            f"kernode {words[0]} is for one process: start it without torchrun, which is for "
+            f"kernode {command} is for one process: start it without torchrun, which is for "
             f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}.",
             "unsupported",
         )

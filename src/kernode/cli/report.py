@@ -5,28 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
 from kernode.cli.files import check_out
+from kernode.cli.option_groups import option
 from kernode.cli.options.model import ModelOptions
-from kernode.cli.options.run import OutputOptions
+from kernode.cli.options.run import LayoutOption, OutputOptions
 
 
 def report(
     *,
     model: ModelOptions,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="FILE.html.", show_default="MODEL-report.html")
-    ] = None,
-    plane: Annotated[str, typer.Option(help="Where nodes lie in the plane by: tsne or pca.")] = "tsne",
+    out: Annotated[Path | None, option("FILE.html.", "--out", "-o", show_default="MODEL-report.html")] = None,
+    layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
     """Write one page about a model: accuracy and baselines, nodes, classes, uncertain answers, settings.
 
-    The page is a single file with all that it needs and opens in any browser, without a network. Its charts
-    answer to the pointer. Needs the extra `report`.
+    The page is a single file and needs no network. Needs the extra `report`.
 
     Example: [bold]kernode report cora.safetensors -o report.html[/]
     """
@@ -36,11 +33,11 @@ def report(
     from kernode.viz.layout import checked_plane
     from kernode.viz.report import Contents, plotly_script, write_report
 
-    layout = checked_plane(plane)
+    plane = checked_plane(layout)
     plotly_script()  # fails before anything is computed if it is missing
     with progress("report", quiet=output.silent):
         opened = model.open()
-        contents = Contents(EvaluationData.of(opened.on, plane=layout), opened.notes)
+        contents = Contents(EvaluationData.of(opened.on, plane=plane), opened.notes)
         size = write_report(contents, path)
     if output.json:
         print_json({"model": str(model.model), "out": str(path), "bytes": size, **contents.to_json()})

@@ -19,7 +19,7 @@ import typer
 from rich.markup import escape
 
 from kernode.cli.console import print_json, progress, say
-from kernode.cli.options.model import QueryOptions
+from kernode.cli.options.model import ModelOptions
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import KernodeError, MissingExtraError, bad_setting
 
@@ -32,7 +32,7 @@ _MOST_CONNECTIONS = 4000  # more are answered with 503
 
 def serve(
     *,
-    model: QueryOptions,
+    model: ModelOptions,
     port: Annotated[
         int, typer.Option(help="Port to listen on; 0: any that is free.", min=0, max=65535)
     ] = 8765,
@@ -55,13 +55,13 @@ def serve(
     workers: Annotated[
         int, typer.Option(help="Processes that answer, each with the model in memory.", min=1, max=64)
     ] = 1,
-    plane: Annotated[str, typer.Option(help="How nodes are laid out: tsne or pca.")] = "tsne",
+    plane: Annotated[str, typer.Option("--layout", help="How nodes are laid out: tsne or pca.")] = "tsne",
     output: OutputOptions,
 ) -> None:
     """Explore a trained model in the browser: nodes, classes, similar nodes and explanations.
 
     Listens on this machine alone unless --host says otherwise. The first start lays the nodes out, which
-    takes minutes for 20,000 nodes and is cached; --plane pca takes a moment. The same answers are JSON under
+    takes minutes for 20,000 nodes and is cached; --layout pca takes a moment. The same answers are JSON under
     /api, described at /docs. Requests are logged to stderr. Ctrl-C or SIGTERM ends it, SIGHUP reads the model
     again.
 
@@ -114,7 +114,7 @@ def _application(settings: Mapping[str, Any]) -> FastAPI:
 
     def read() -> Any:
         given = settings["model"]
-        return QueryOptions(**(given | {"model": Path(given["model"])})).open().on
+        return ModelOptions(**(given | {"model": Path(given["model"])})).open().on
 
     kept = {name: settings[name] for name in ("token", "hosts", "plane", "root_path")}
     found = app(read(), reload=read, **kept)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_table, progress, say
-from kernode.cli.options.model import QueryOptions, as_node, chosen_nodes, names_of
+from kernode.cli.option_groups import argument, option
+from kernode.cli.options.model import ModelOptions, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
-from kernode.errors import InputError, bad_setting, warn
+from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
@@ -20,43 +19,30 @@ if TYPE_CHECKING:
 
 def similar(
     *,
-    model: QueryOptions,
-    asked: Annotated[list[str], typer.Argument(metavar="NODE...", help="Nodes, by name or index.")],
-    count: Annotated[int, typer.Option("--count", "-k", help="How many for each node.", min=1)] = 10,
-    among: Annotated[
-        str | None, typer.Option(help="Look among these only: a,b,c or a file with one per line.")
-    ] = None,
+    model: ModelOptions,
+    asked: Annotated[list[str], argument("Nodes, by name or index.", metavar="NODE...")],
+    count: Annotated[int, option("How many for each node.", "--count", "-k", min=1)] = 10,
+    among: Annotated[str | None, option("Look among these only: a,b,c or a file with one per line.")] = None,
     of_class: Annotated[
-        str | None, typer.Option("--class", help="Look among nodes that are known to be of this class.")
+        str | None, option("Look among nodes that are known to be of this class.", "--class")
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Look where a column of the node table has a value: venue=ICML, or year=2000..2005 "
-            "(also 2000.. and ..2005). Can be repeated.",
-            show_default=False,
+        option(
+            "Look where a column of the node table has a value: venue=ICML, or year=2000..2005 "
+            "(also 2000.. and ..2005). Can be repeated."
         ),
     ] = None,
     unlisted: Annotated[
-        bool, typer.Option("--unlisted", help="Look among nodes, too, that only edges mention.")
+        bool, option("Look among nodes, too, that only edges mention.", "--unlisted")
     ] = False,
-    exact: Annotated[
-        bool | None,
-        typer.Option(
-            "--exact/--index",
-            help="Compare with every node, or ask the index beside the model, which is made if need be; "
-            "left out: the index where there is one and the graph has 10,000 nodes or more.",
-            show_default=False,
-        ),
-    ] = None,
     output: OutputOptions,
 ) -> None:
     """Show the nodes that the learned kernel finds most similar to some, with similarity and known class.
 
     The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
-    node is compared, or those that an index finds (MODEL.index, of the extra `index`): their similarities
-    are exact, too, but a few nodes may be missed, and the answer says so. With --among, --class or --where
-    all nodes that are left are compared. Nodes that only edges mention are left out without --unlisted.
+    node is compared, or with --among, --class or --where all that are left. Nodes that only edges mention are
+    left out without --unlisted.
 
     Example: [bold]kernode similar cora.safetensors 35 1033 -k 5[/]
 
@@ -67,7 +53,6 @@ def similar(
     from kernode.graph.share import GraphShare
     from kernode.tasks.classes.on_graph import similar_in_shares
 
-    index: Path | None = None
     with progress("similar", quiet=output.silent):
         opened = model.open()
         graph = opened.graph
@@ -77,21 +62,17 @@ def similar(
         if isinstance(graph, GraphShare):
             found = similar_in_shares(opened.on, queries, count, some)
         else:
-            if some is None:
-                index = _ready_index(opened.model, model.model, exact)
-            found = opened.model.kernel_.similar(queries, count, among=some, exact=index is None)
+            found = opened.model.kernel_.similar(queries, count, among=some)
     compared = graph.n_nodes if some is None else len(some)
-    by_index = not all(one.exact for one in found)
     answers = [_answer(graph, int(query), one) for query, one in zip(queries, found, strict=True)]
     if output.json:
-        by = {"exact": not by_index, "index": str(index) if by_index else None}
+        by = {"exact": True, "index": None}  # as 0.2, where an index could be saved
         opened.print_json(model, count=count, among=compared, **by, similar=answers)
         return
     opened.print_notes(output)
     for answer in answers:
         _print(answer)
-    how = f"found by the index {escape(str(index))}: a few may be missed"
-    say(how if by_index else f"compared with {compared:,} nodes, exact")
+    say(f"compared with {compared:,} nodes, exact")
 
 
 def conditions(given: list[str]) -> dict[str, Any]:
@@ -110,27 +91,6 @@ def conditions(given: list[str]) -> dict[str, Any]:
             raise InputError(f"{column!r} has two conditions. Give one.", "duplicate", setting="where")
         wanted[column] = (low or None, high or None) if dots else value
     return wanted
-
-
-def _ready_index(model: Any, path: Path, exact: bool | None) -> Path | None:
-    """Load the index of a model's file, or make it with ``exact=False``; None where all are compared."""
-    from kernode.explain.similar import index_path
-    from kernode.kernels.index import FROM_NODES, StaleIndexError, is_installed
-
-    place = index_path(path)
-    usual = model.graph_.n_nodes >= FROM_NODES and is_installed() and place.exists()
-    if exact or (exact is None and not usual):
-        return None
-    try:
-        if place.exists():
-            model.load_index(place)
-            return place
-    except StaleIndexError as error:
-        if exact is None:
-            warn(f"{error} Every node was compared.")
-            return None
-    saved: Path = model.save_index(place)
-    return saved
 
 
 def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
@@ -154,9 +114,9 @@ def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
 def _print(answer: dict[str, Any]) -> None:
     known = "" if answer["class"] is None else f", {answer['class']}"
     known += "" if answer.get("listed", True) else " (not listed)"
-    title = escape(f"most similar to {answer['node']}{known}")
+    say(escape(f"most similar to {answer['node']}{known}"))
     columns = ("rank", "node", "similarity", "class")
-    table = new_table(columns, left=("node", "class"), title=title, title_justify="left")
+    table = new_table(columns, left=("node", "class"))
     for rank, one in enumerate(answer["similar"], 1):
         of_class = "–" if one["class"] is None else one["class"]
         of_class += "" if one.get("listed", True) else " (not listed)"

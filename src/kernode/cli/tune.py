@@ -5,80 +5,86 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_apart, check_writable
-from kernode.cli.jobs import JobOptions
+from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
+from kernode.cli.option_groups import option
 from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
-from kernode.cli.options.run import RUN, OutputOptions, TensorBoardOption, check_board
+from kernode.cli.options.run import OutputOptions
 from kernode.cli.settings_file import write_settings
-from kernode.errors import InputError, KernodeError, kept
+from kernode.errors import InputError, KernodeError, bad_setting, kept
 
 if TYPE_CHECKING:
     from kernode.search.space import Problem
-    from kernode.search.tune import SearchResult
 
 _SHOWN = 5  # trials
 
 
+@dataclass(frozen=True, kw_only=True)
+class TuneSettings(JobSettings):
+    """How a search runs."""
+
+    batch: int = 16  # trials that are trained at a time
+    folds: int = 0  # to cross-validate on; 0: as split
+    study: Path | None = None  # file of the search, DATA-VARIANT-METRIC.db
+
+    def __post_init__(self) -> None:
+        for name, least in (("batch", 1), ("folds", 0)):
+            if getattr(self, name) < least:
+                raise bad_setting(name, f"an integer ≥ {least}", getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneGraphOptions(GraphOptions):
+    """A graph to search settings for, and all settings of the search."""
+
+    takes: ClassVar[dict[str, Any]] = GraphOptions.takes | {"run": TuneSettings}
+
+
 def tune(
     *,
-    graph: GraphOptions,
+    graph: TuneGraphOptions,
     variant: Annotated[
         str | None,
-        typer.Option(
-            help="A variant of `kernode fit`, with auc of `kernode links`.", show_default="k3, kernel"
-        ),
+        option("A variant of `kernode fit`, with auc of `kernode links`.", show_default="k3, kernel"),
     ] = None,
-    trials: Annotated[int, typer.Option(help="Trials in all, those of earlier calls included.", min=1)] = 50,
+    trials: Annotated[int, option("Trials in all, those of earlier calls included.", min=1)] = 50,
     metric: Annotated[
-        Literal["accuracy", "map", "auc"], typer.Option(help="What to raise on validation data; auc: links.")
+        Literal["accuracy", "map", "auc"], option("What to raise on validation data; auc: links.")
     ] = "accuracy",
-    folds: Annotated[int, typer.Option(help="Cross-validate on so many folds; 0: as split.", min=0)] = 0,
-    batch: Annotated[int, typer.Option(help="Trials that are trained at a time.", min=1)] = 16,
-    epochs: Annotated[
-        int | None, typer.Option(help="Training epochs.", show_default="as the variant has them")
-    ] = None,
+    epochs: Annotated[int | None, option("Training epochs.", show_default="as the variant has them")] = None,
     split: SplitOption = None,
-    study: Annotated[
-        Path | None, typer.Option(help="File of the search.", show_default="DATA-VARIANT-METRIC.db")
-    ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Settings file.", show_default="DATA-VARIANT-METRIC.toml"),
+        Path | None, option("Settings file.", "--out", "-o", show_default="DATA-VARIANT-METRIC.toml")
     ] = None,
-    replicas: Annotated[int, typer.Option(help="Runs of each trial, with seeds S, S+1, …", min=1, **RUN)] = 1,
-    seed: Annotated[int, typer.Option(help="S: of the search, the split and the first run.", **RUN)] = 0,
-    tensorboard: TensorBoardOption = None,
-    device: JobOptions,
+    replicas: Annotated[int, option("Runs of each trial, with seeds S, S+1, …", min=1)] = 1,
+    seed: Annotated[int, option("S: of the search, the split and the first run.")] = 0,
+    jobs: JobsOption = None,
     output: OutputOptions,
 ) -> None:
     """Search for good settings, many trials at a time; no test label is read.
 
     After an interrupt the same command goes on, and one with more --trials goes further.
 
-    Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --settings
+    Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --set
     cora-k3-accuracy.toml[/]
-
-    Four stacks of trials at a time: [bold]kernode tune cora --trials 100 --jobs 4[/]
-
-    Your own tables: [bold]kernode tune edges.csv --nodes nodes.csv --label topic[/]
     """
-    started = time.perf_counter()
+    started, settings = time.perf_counter(), graph.part("run")
+    device, folds = JobOptions.of(settings, jobs), settings.folds
     if metric == "auc" and (folds or split is not None):
         sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
         raise InputError(sentence, "conflict", setting="folds" if folds else "split")
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
-    study, out = study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
+    study, out = settings.study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
     check_writable(study, out)
     check_apart((study, out), (*graph.inputs, split))
-    board = check_board(tensorboard, elsewhere=device.elsewhere)
 
     from kernode.search.space import Problem
     from kernode.search.tune import search
@@ -93,19 +99,23 @@ def tune(
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
-                problem, study, trials=trials, batch=batch, place=place, threads=device.threads_each,
-                progress=begin(trials), callbacks=() if board is None else (board,),
+                problem, study, trials=trials, batch=settings.batch, place=place, threads=device.threads_each,
+                progress=begin(trials),
             )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
     command = "links" if problem.of_links else "fit"
-    words = ["kernode", command, *graph.words, "--settings", str(out)]
-    words += ["--split", split] if split else []
-    words += ["--seed", str(seed)] if _has_random_split(problem) else []
-    # replicas on links share the first's split
-    words += ["--replicas", "1"] if _has_random_split(problem) and command == "fit" else []
+    words = ["kernode", command, *graph.words, "--set", str(out), *(["--split", split] if split else [])]
+    comments = [
+        f"Chosen by: {shlex.join(['kernode', *sys.argv[1:]])}",
+        f"Best of {found.count} trials: validation {metric} {found.trials[0].value:.2f} % (optimistic).",
+    ]
+    if _has_random_split(problem):
+        # replicas on links share the first's split
+        words += ["--seed", str(seed), *(["--replicas", "1"] if command == "fit" else [])]
+        comments.append("Other seeds split otherwise: their test nodes were seen by this search.")
     following = shlex.join(words)
-    write_settings(out, command, variant, found.trials[0].settings, _comments(problem, found, following))
+    write_settings(out, command, variant, found.trials[0].settings, [*comments, f"Use it: {following}"])
     report = {
         "dataset": read.name,
         "command": command,
@@ -138,40 +148,18 @@ def _has_random_split(problem: Problem) -> bool:
     return split is None or (split not in ("fastgcn", "public") and not is_split_file(split))
 
 
-def _comments(problem: Problem, found: SearchResult, following: str) -> list[str]:
-    """Where the settings come from, and how to use them."""
-    failed = f", {len(found.failures)} of which failed" if found.failures else ""
-    on = [f"split {problem.split_name}"] if problem.split_name else []
-    on += [f"{problem.folds} folds"] if problem.folds else []
-    on += [f"{problem.replicas} runs" if problem.replicas > 1 else "1 run", f"seed {problem.seed}"]
-    comments = [
-        f"Chosen by: {shlex.join(['kernode', *sys.argv[1:]])}",
-        f"Best of {found.count} trials{failed}: validation {problem.metric} {found.trials[0].value:.2f} % "
-        f"({', '.join(on)}).",
-        "The best of many is somewhat lucky: expect a little less on other nodes.",
-        f"Use it: {following}",
-    ]
-    if _has_random_split(problem):
-        comments.append("Other seeds split otherwise: their test nodes were seen by this search.")
-    return comments
-
-
 def _print_report(report: dict[str, Any], following: str) -> None:
     """Print the best trials, the files, and the next command."""
     failed = f" ({len(report['failed'])} failed: {report['failed'][-1]})" if report["failed"] else ""
     name = escape(report["dataset"])
     say(f"[bold]{name}[/] · {report['variant']} · {report['trials']} trials{escape(failed)}")
-    table = new_table(("trial", f"validation {report['metric']}"), box=None, pad_edge=False)
-    table.add_column("settings")
+    columns = ("trial", f"validation {report['metric']}", "settings")
+    table = new_table(columns, left=("settings",))
     for one in report["best"]:
-        values = ", ".join(f"{key} {_short(value)}" for key, value in one["settings"].items())
+        values = ", ".join(f"{key} {value}" for key, value in one["settings"].items())
         table.add_row(str(one["trial"]), f"{one['value']:.2f} %", escape(values))
     print_table(table)
     say(f"  {'time':<20} {report['seconds_total']:.1f} s")
     say(f"  {'search':<20} {escape(report['study'])}   (more --trials go on from it)")
     say(f"  {'settings':<20} {escape(report['settings'])}")
     say(f"Next: [bold]{escape(following)}[/]")
-
-
-def _short(value: Any) -> str:
-    return " ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)

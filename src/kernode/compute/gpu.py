@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from kernode.errors import InputError, KernodeError
+from kernode.errors import InputError
 
 # -- fused kernels in place of several torch operations ----------------------------------------------
 
@@ -127,15 +127,6 @@ def deterministic() -> Iterator[None]:
     torch.use_deterministic_algorithms(True)
     try:
         yield
-    except RuntimeError as error:
-        if "does not have a deterministic implementation" not in str(error):
-            raise
-        operation = str(error).split(" ", 1)[0]
-        raise KernodeError(
-            f"{operation} has no deterministic implementation on a GPU. Compute on a CPU, or without "
-            "determinism.",
-            "unsupported", setting="deterministic", operation=operation,
-        ) from error  # fmt: skip
     finally:
         _on = before
         torch.use_deterministic_algorithms(algorithms, warn_only=warn_only)

@@ -1,10 +1,9 @@
-"""Ranks of torch.distributed: collectives, the bytes they receive, and the exchange of matrix rows."""
+"""Ranks of torch.distributed: collectives, and the exchange of matrix rows."""
 
 from __future__ import annotations
 
 import atexit
 import os
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -28,14 +27,10 @@ class LostRankError(KernodeError):
 
 
 class Ranks:
-    """Process ``rank`` of ``size``. Every method must be called by all of them.
-
-    ``received``: bytes received from other ranks, by purpose.
-    """
+    """Process ``rank`` of ``size``. Every method must be called by all of them."""
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank, self.size = rank, size
-        self.received: Counter[str] = Counter()
 
     @property
     def alone(self) -> bool:
@@ -47,38 +42,35 @@ class Ranks:
         """True on rank 0, which prints and writes files."""
         return self.rank == 0
 
-    def add(self, values: Tensor, what: str) -> Tensor:
+    def add(self, values: Tensor) -> Tensor:
         """Sum over all ranks, in place."""
         if not self.alone:
             with _lost_ranks():
                 torch.distributed.all_reduce(values)
-            # A ring passes each number on twice, but for the share that a rank begins and ends with.
-            self.received[what] += 2 * (self.size - 1) * values.nbytes // self.size
         return values
 
-    def total(self, values: np.ndarray, what: str = "beginning") -> np.ndarray:
+    def total(self, values: np.ndarray) -> np.ndarray:
         """Sum an array over all ranks; returns a new one."""
-        return self.add(torch.from_numpy(np.array(values)), what).numpy()
+        return self.add(torch.from_numpy(np.array(values))).numpy()
 
-    def told(self, values: Tensor, what: str, first: int = 0) -> Tensor:
+    def broadcast(self, values: Tensor, source: int = 0) -> Tensor:
         """Broadcast a tensor from one rank, in place."""
         if not self.alone:
             with _lost_ranks():
-                torch.distributed.broadcast(values, first)
-            self.received[what] += values.nbytes if self.rank != first else 0
+                torch.distributed.broadcast(values, source)
         return values
 
-    def told_value(self, value: T, first: int = 0) -> T:
+    def broadcast_object(self, value: T, source: int = 0) -> T:
         """Broadcast any object that can be pickled."""
         if self.alone:
             return value
-        values = [value if self.rank == first else None]
+        values = [value if self.rank == source else None]
         with _lost_ranks():
-            torch.distributed.broadcast_object_list(values, first)
+            torch.distributed.broadcast_object_list(values, source)
         found: Any = values[0]
         return found
 
-    def of_all(self, value: T) -> list[T]:
+    def gather(self, value: T) -> list[T]:
         """Gather an object of every rank, in their order."""
         if self.alone:
             return [value]
@@ -87,15 +79,13 @@ class Ranks:
             torch.distributed.all_gather_object(values, value)
         return values
 
-    def exchanged(self, rows: Tensor, to: list[int], of: list[int], what: str) -> Tensor:
+    def exchanged(self, rows: Tensor, to: list[int], of: list[int]) -> Tensor:
         """Send the first ``to[0]`` rows to rank 0, the next to rank 1 …; ``of[k]`` come from rank k."""
         if self.alone:
             return rows
         out = rows.new_empty(sum(of), rows.shape[1])
         with _lost_ranks():
             torch.distributed.all_to_all_single(out, rows.contiguous(), of, to)
-        foreign = sum(of) - of[self.rank]
-        self.received[what] += foreign * rows.shape[1] * rows.element_size()
         return out
 
 
@@ -161,20 +151,18 @@ class Exchange:
     Planned once. Called with a rank's own rows (n_k × w), it returns the wanted rows of all (all-to-all).
     """
 
-    def __init__(
-        self, ranks: Ranks, bounds: np.ndarray, wanted: np.ndarray, device: torch.device, what: str
-    ) -> None:
-        self.ranks, self.what = ranks, what
+    def __init__(self, ranks: Ranks, bounds: np.ndarray, wanted: np.ndarray, device: torch.device) -> None:
+        self.ranks = ranks
         self.wanted = np.unique(wanted)
         self.start, self.stop = int(bounds[ranks.rank]), int(bounds[ranks.rank + 1])
         of = np.diff(np.searchsorted(self.wanted, bounds)).tolist()  # how many come from each rank
-        self.of, self.to = of, [one[ranks.rank] for one in ranks.of_all(of)]  # and how many go to each
+        self.of, self.to = of, [one[ranks.rank] for one in ranks.gather(of)]  # and how many go to each
         first = sum(of[: ranks.rank])
         own = np.arange(first, first + of[ranks.rank])  # among the returned rows
         self.own_at = torch.from_numpy(own).to(device)
         self.own = torch.from_numpy(self.wanted[own] - self.start).to(device)
-        asked = torch.from_numpy(self.wanted)[:, None].to(device)  # each rank learns its wanted rows
-        self.picked = ranks.exchanged(asked, of, self.to, "beginning")[:, 0] - self.start
+        wanted_rows = torch.from_numpy(self.wanted)[:, None].to(device)  # each rank learns its wanted rows
+        self.picked = ranks.exchanged(wanted_rows, of, self.to)[:, 0] - self.start
 
     def at(self, nodes: np.ndarray) -> np.ndarray:
         """Positions of wanted nodes among the returned rows."""
@@ -192,7 +180,7 @@ class Exchange:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the wanted rows, without a gradient: n_k × w → m × w."""
-        return self.ranks.exchanged(x.index_select(0, self.picked), self.to, self.of, self.what)
+        return self.ranks.exchanged(x.index_select(0, self.picked), self.to, self.of)
 
 
 def rows_for_all(exchange: Exchange, g: Tensor) -> Tensor:

@@ -283,7 +283,7 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
         fitted = self.fit(X, y, graph=graph)
         return fitted.transform(None if graph is None else X)
 
-    def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool | None = None) -> Any:
+    def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool = True) -> Any:
         """The k nodes most similar to one: [(node, similarity), …]; of a list of nodes, one such list each.
 
         ``among``, ``exact``: as :meth:`NodeKernel.similar <kernode.NodeKernel.similar>` takes them.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,10 @@ from kernode.compute.replicas import whole
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, explain_pair
 from kernode.explain.explanation import NodeExplanation, PairExplanation
-from kernode.explain.similar import outlier_scores, owner, restricted
+from kernode.explain.similar import outlier_scores, restricted
 from kernode.explain.what_if import Smallest, What, WhatIf, as_edit, smallest_change, what_if
 from kernode.graph import Graph
 from kernode.kernels import NodeKernel
-from kernode.kernels.index import NodeIndex
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 
@@ -42,7 +40,7 @@ class NodeQueries:
         of_class: Any = None,
         where: Mapping[str, Any] | None = None,
         unlisted: bool = False,
-        exact: bool | None = None,
+        exact: bool = True,
     ) -> Any:
         """The k nodes most similar to one, with K̄ of each, the mean over replicas: [(node, similarity), …].
 
@@ -59,27 +57,11 @@ class NodeQueries:
         Nodes that only edges mention (``graph_.listed``) are left out, unless ``unlisted`` is true or
         ``among`` names them. Where there are such nodes, every listed one is compared, without an index.
 
-        ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`. With 10,000 nodes or more an
-        index answers where one is at hand (``exact=False``, :meth:`save_index`, :meth:`load_index`).
+        ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`.
         """
         on = self._on(None)
         some = restricted(on.graph, among, of_class, where, unlisted=unlisted)
         return on.kernel.similar(nodes, k, among=some, exact=exact)
-
-    def save_index(self, path: str | Path) -> Path:
-        """Write the index that :meth:`similar` asks to a file; it is made where there is none.
-
-        Beside ``cora.safetensors`` call it ``cora.index``: there ``kernode similar`` finds it.
-        """
-        on = self._on(None)
-        return on.kernel.directions.index.save(path, owner(on))
-
-    def load_index(self, path: str | Path) -> Self:
-        """Read what :meth:`save_index` wrote; that of another model or graph is refused."""
-        on = self._on(None)
-        kernel = on.kernel.directions
-        kernel.keep_index(NodeIndex.read(path, kernel, owner(on)))
-        return self
 
     def explain(
         self,
@@ -98,7 +80,7 @@ class NodeQueries:
         make K(u, v). What is not shown is one remainder, so that the parts sum to the whole; of several
         replicas it is their mean, with its spread. ``print`` it, or take its fields.
 
-        Exact for maps that are a sum over neighbours (HopMLP, Diffusion, HopNet, Smoother) and, of
+        Exact for maps that are a sum over neighbours (HopMLP, Diffusion, HopNet) and, of
         two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
         """
         whole("top", top, 1)

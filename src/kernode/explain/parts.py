@@ -22,7 +22,8 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import spheres
 from kernode.maps import FeatureMap
-from kernode.maps.base import NeighbourSum, Shares
+from kernode.maps.hop_mlp import HopSum, Shares
+from kernode.maps.layers.mlp import first_layer
 
 _NODES = 2**12  # at a time: wide hidden layers of many replicas are held of no more
 _MOST = 0.1  # of all nodes: beyond, those of the whole graph are computed once and kept
@@ -33,7 +34,7 @@ _AT_A_TIME = 2**22  # products of pairs
 class NodeOutputs:
     """z_t(u) of any nodes of a graph, for a stack of r replicas."""
 
-    map: NeighbourSum
+    map: HopSum
     parameters: Parameters
     graph: Graph
     place: Place
@@ -59,16 +60,15 @@ class NodeOutputs:
     def _computed(self, nodes: np.ndarray) -> Tensor:
         parts = []
         for some in chunks(len(nodes), _NODES):
-            first = self.map.first_product(
-                self.parameters, self.map.features_of(self.graph, nodes[some], self.place)
-            )
+            x = self.map.features_of(self.graph, nodes[some], self.place)
+            first = first_layer(self.parameters, x)
             parts.append(self.map.node_outputs(self.parameters, first).cpu())
         return torch.cat(parts).expand(-1, self.replicas, -1, -1)
 
 
-def require_sum(feature_map: FeatureMap) -> NeighbourSum:
+def require_sum(feature_map: FeatureMap) -> HopSum:
     """The map as a sum over neighbours, or a sentence where it is none."""
-    if isinstance(feature_map.unwrapped, NeighbourSum):
+    if isinstance(feature_map.unwrapped, HopSum):
         return feature_map.unwrapped
     raise InputError(
         f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
@@ -164,7 +164,7 @@ class Contributions:
     by_feature: np.ndarray  # r × f: of all m nodes together
     constant: np.ndarray  # r: of biases
     slopes: Tensor  # m × r × width: what a unit of the first layer's product adds
-    entry: Tensor | None  # r × f × width: from features to that product; None: they are the same
+    entry: Tensor  # r × f × width: from features to that product
     mean: Tensor | None  # r × f: what is subtracted from each feature before
     x: Tensor | SparseMatrix  # m × f
 
@@ -174,14 +174,14 @@ class Contributions:
         """Of the nodes at some places of a row, for ⟨g(v), w⟩ with w (r × d)."""
         parameters, nodes = outputs.parameters, row.nodes[at]
         x = outputs.map.features_of(outputs.graph, nodes, outputs.place)
-        first = outputs.map.first_product(parameters, x).expand(-1, outputs.replicas, -1)
+        first = first_layer(parameters, x).expand(-1, outputs.replicas, -1)
         weights = row.coefficients[torch.from_numpy(at)]  # m × r × t
         if row.z.shape[2] == 1:
             weights = weights.sum(dim=2, keepdim=True)
         towards = (weights[..., None] * target[:, None]).to(first)  # m × r × t × d, or m × r × 1 × d
         slopes, constant = outputs.map.pull_back(parameters, first, towards)
-        entry, mean = parameters.get("weight_0"), parameters.get("column_mean")
-        if mean is not None and entry is not None:
+        entry, mean = parameters["weight_0"], parameters.get("column_mean")
+        if mean is not None:
             entry = entry * parameters["column_scale"][..., None]
         by_feature = _by_feature(x, slopes, entry, mean).cpu().double().numpy()
         return cls(by_feature, constant.cpu().double().numpy(), slopes, entry, mean, x)
@@ -193,20 +193,13 @@ class Contributions:
         )
         x = rows[:, None]  # count × 1 × f
         slopes = self.slopes[:count]
-        if self.entry is None:
-            return (slopes * x).cpu().double().numpy()
         seen = torch.bmm(slopes.transpose(0, 1), self.entry.transpose(1, 2)).transpose(0, 1)
         return (seen * (x if self.mean is None else x - self.mean)).cpu().double().numpy()
 
 
-def _by_feature(
-    x: Tensor | SparseMatrix, slopes: Tensor, entry: Tensor | None, mean: Tensor | None
-) -> Tensor:
+def _by_feature(x: Tensor | SparseMatrix, slopes: Tensor, entry: Tensor, mean: Tensor | None) -> Tensor:
     """What each feature of all m nodes together adds: r × f."""
     m, r, width = slopes.shape
-    if entry is None:
-        dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x
-        return (dense[:, None] * slopes).sum(dim=0)
     transposed = x.transpose if isinstance(x, SparseMatrix) else x.T
     seen = (transposed @ slopes.reshape(m, r * width)).view(-1, r, width)  # f × r × width
     if mean is not None:

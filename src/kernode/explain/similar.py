@@ -1,11 +1,10 @@
-"""Similar nodes: which are searched, whose an index file is, and how unlike the training nodes a node is."""
+"""Similar nodes: which are searched, and how unlike the training nodes a node is."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,15 +68,6 @@ def class_number(graph: Graph, name: Any) -> int:
     raise InputError(
         f"{graph.name!r} has no class {name!r}. Its classes are {known}.", "unknown", what="class", name=name
     )
-
-
-def index_path(model: str | Path) -> Path:
-    """Where the index of a model's file is.
-
-    >>> index_path("models/cora.safetensors").as_posix()
-    'models/cora.index'
-    """
-    return Path(model).with_suffix(".index")
 
 
 def owner(on: NodeModelOnGraph) -> dict[str, str]:

@@ -24,8 +24,9 @@ from kernode.explain.parts import Contributions, NodeOutputs, Row, largest
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import ball, induced, spheres
 from kernode.maps import FeatureMap, OnColumns
-from kernode.maps.base import LARGEST_PART, LayeredMap, NeighbourSum
+from kernode.maps.base import LARGEST_PART, LayeredMap
 from kernode.maps.columns import structure_names
+from kernode.maps.hop_mlp import HopSum
 from kernode.maps.layers.mlp import first_layer
 from kernode.maps.smoothed_kernel import SmoothedKernel
 from kernode.tasks.classes.sum import member_parameters
@@ -57,7 +58,7 @@ def summand(on: NodeModelOnGraph, feature_map: FeatureMap, parameters: Parameter
     inner = feature_map.unwrapped
     if isinstance(inner, SmoothedKernel):
         return _of_node(inner, parameters, graph, node, on.place)
-    if isinstance(inner, NeighbourSum):
+    if isinstance(inner, HopSum):
         return _of_neighbours(on, graph, inner, parameters, node, names)
     if isinstance(inner, LayeredMap):
         return _of_stages(graph, inner, parameters, node, names)
@@ -88,7 +89,7 @@ def _of_node(inner: FeatureMap, parameters: Parameters, graph: Graph, node: int,
 def _of_neighbours(
     on: NodeModelOnGraph,
     graph: Graph,
-    inner: NeighbourSum,
+    inner: HopSum,
     parameters: Parameters,
     node: int,
     names: tuple[str, ...] | None,
@@ -120,7 +121,7 @@ def _of_stages(
     with torch.enable_grad():
         own |= {name: value for name, value in constants.items() if name != "column_mean"}
         first = first_layer(own, prepared.features).detach().requires_grad_()
-        g = inner.finish(own, prepared, inner.sums(prepared, first), None)[:, at_node]  # r × d
+        g = inner.later_layers(own, prepared, inner.sums(prepared, first), None)[:, at_node]  # r × d
 
     moving = [first, *(value for name, value in constants.items() if name != "column_mean")]
 

@@ -16,7 +16,7 @@ from kernode.compute.stack import part
 from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, feature_names
 from kernode.explain.parts import Contributions
-from kernode.graph import Graph
+from kernode.graph import Graph, typed_names
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 What = Literal["edges", "features"]
+_SHOWN = 5  # classes, in text
 _ALL_PAIRS = 40  # candidates of which every pair is tried, before many go at once
 
 
@@ -51,6 +52,21 @@ class WhatIf:
         """The class that would be predicted."""
         return self.classes[int(np.argmax(self.after))]
 
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values, but for the edit."""
+        names = [str(name) for name in self.classes]
+        before, after = (dict(zip(names, values, strict=True)) for values in (self.before, self.after))
+        return {"node": self.node, "was": self.was, "becomes": self.becomes, "before": before, "after": after}
+
+    def __str__(self) -> str:
+        same = self.was == self.becomes
+        lines = [f"{self.node}: {f'stays {self.was}' if same else f'{self.was} becomes {self.becomes}'}"]
+        lines += [f"{'before':>8} {'after':>8}  class"]
+        order = sorted(range(len(self.classes)), key=lambda i: -max(self.before[i], self.after[i]))
+        for i in order[:_SHOWN]:
+            lines.append(f"{100 * self.before[i]:6.1f} % {100 * self.after[i]:6.1f} %  {self.classes[i]}")
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True)
 class Smallest:
@@ -66,6 +82,19 @@ class Smallest:
     proved: bool
     tried: int
     result: WhatIf
+    names: tuple[Any, ...] = ()  # of those found
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        found = {"of": self.what, "found": list(self.names), "proved": self.proved, "tried": self.tried}
+        return {**self.result.to_json(), "smallest": found}
+
+    def __str__(self) -> str:
+        own, fewest = f"of its own {self.what}", "no fewer do" if self.proved else "fewer others might do"
+        listed = ", ".join(map(str, self.names))
+        changes = f"without {len(self.found)} {own} it gets another class: {listed}; {fewest}"
+        said = changes if self.found else f"no choice {own} changes the class"
+        return f"{said} ({self.tried:,} answers computed)\n{self.result}"
 
 
 @cpu_threads(1)  # as explanations
@@ -156,7 +185,14 @@ def smallest_change(on: NodeModelOnGraph, node: int, what: What = "edges") -> Sm
         return bool(queries.probabilities(without(chosen)).argmax() != queries.own)
 
     chosen, proved = _search(candidates, decides)
-    return Smallest(what, tuple(chosen), proved, queries.count, queries.result(without(chosen)))
+    names: list[Any]
+    if what == "features":
+        names = [feature_names(on.graph)[one] for one in chosen]
+    else:
+        nodes = on.graph.node_names
+        names = list(chosen) if nodes is None else typed_names(nodes)[chosen].tolist() if chosen else []
+    tried, result = queries.count, queries.result(without(chosen))
+    return Smallest(what, tuple(chosen), proved, tried, result, tuple(names))
 
 
 def _search(candidates: list[int], decides: Callable[[Sequence[int]], bool]) -> tuple[list[int], bool]:

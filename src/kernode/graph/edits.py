@@ -45,9 +45,14 @@ def extended(
     # The new edges alone: made undirected and merged as any edges are.
     new = Graph.from_edges(edges, np.zeros((n + arrived, 1), np.float32), weights=weights)
     adjacency, notes = _merged(graph, new)
+    features = graph.features
+    if arrived:
+        both: list[Any] = [features, rows]
+        stacked = sparse.vstack(both, format="csr") if sparse.issparse(rows) else np.concatenate(both)
+        features = FEATURES.add(stacked)
     return Graph(
         adjacency,
-        _stacked(graph.features, rows),
+        features,
         np.concatenate([graph.labels, _new_labels(graph, labels, arrived)]),
         class_names=graph.class_names,
         node_names=_all_names(graph, node_names, arrived),
@@ -100,13 +105,6 @@ def _new_rows(graph: Graph, features: Any) -> Any:
     if sparse.issparse(kept):
         return sparse.csr_array(rows)
     return rows.toarray() if sparse.issparse(rows) else rows
-
-
-def _stacked(kept: Any, rows: Any) -> Any:
-    if rows.shape[0] == 0:
-        return kept
-    both: list[Any] = [kept, rows]
-    return FEATURES.add(sparse.vstack(both, format="csr") if sparse.issparse(kept) else np.concatenate(both))
 
 
 def _merged(graph: Graph, new: Graph) -> tuple[sparse.csr_array, tuple[str, ...]]:

@@ -161,14 +161,6 @@ class Graph:
         """SHA-256 over edges, weights and features, but not labels: identifies the graph of a model."""
         return fingerprint_of(self.adjacency, self.features)
 
-    def total(self, values: np.ndarray) -> np.ndarray:
-        """Sum over the shares of a graph; the values themselves for a whole graph."""
-        return values
-
-    def largest(self, value: float) -> float:
-        """Maximum over the shares of a graph; the value itself for a whole graph."""
-        return value
-
     def find(self, nodes: Any) -> Positions:
         """Return positions of nodes given by name, integer or mask; see :mod:`kernode.graph.lookup`.
 

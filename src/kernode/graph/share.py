@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from kernode.compute.ranks import ALONE, Ranks
@@ -65,21 +64,13 @@ class GraphShare(Graph):
         x: Any = self.features
         if not sparse.issparse(x):
             return self.start * x.shape[1]
-        return sum(self.ranks.of_all(int(x.nnz))[: self.ranks.rank])
+        return sum(self.ranks.gather(int(x.nnz))[: self.ranks.rank])
 
     @cached_property
     def degrees(self) -> np.ndarray:
         """Weighted degrees of all n nodes."""
         own = np.asarray(self.adjacency.astype(np.float64).sum(axis=1)).ravel()
-        return np.concatenate(self.ranks.of_all(own))
-
-    def total(self, values: np.ndarray) -> np.ndarray:
-        """Sum over all shares."""
-        return self.ranks.total(values)
-
-    def largest(self, value: float) -> float:
-        """Maximum over all shares."""
-        return max(self.ranks.of_all(value))
+        return np.concatenate(self.ranks.gather(own))
 
     def each(self, rows: sparse.csr_array) -> Iterator[tuple[slice, sparse.csr_array]]:
         """Yield the rows (n_k × n) of each rank in turn, with their position.
@@ -88,19 +79,9 @@ class GraphShare(Graph):
         """
         for rank in range(self.ranks.size):
             own = rows if rank == self.ranks.rank else None
-            shape = self.ranks.told_value(None if own is None else (own.shape[0], own.nnz), rank)
-            assert shape is not None
-            lengths = {"indptr": shape[0] + 1, "indices": shape[1], "data": shape[1]}
-            parts = {}
-            for name, length in lengths.items():
-                kind = rows.data.dtype if name == "data" else np.dtype(np.int64)
-                sent = np.dtype(np.uint8) if kind.kind == "b" else kind  # no backend sends booleans
-                values = np.empty(length, sent) if own is None else getattr(own, name).astype(sent)
-                told = self.ranks.told(torch.from_numpy(values), "corrections", rank)
-                parts[name] = told.numpy().astype(kind, copy=False)
-            at = slice(int(self.bounds[rank]), int(self.bounds[rank + 1]))
-            arrays = parts["data"], parts["indices"], parts["indptr"]
-            yield at, sparse.csr_array(arrays, shape=(shape[0], rows.shape[1]))
+            block = self.ranks.broadcast_object(own, rank)
+            assert block is not None
+            yield slice(int(self.bounds[rank]), int(self.bounds[rank + 1])), block
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; rows {self.start:,} to {self.stop:,})"

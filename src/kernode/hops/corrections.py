@@ -9,24 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from scipy import sparse
 
-from kernode.errors import FileError, KernodeError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.hops.matrices import Powers
-from kernode.io.archive import checked_csr
 from kernode.progress import tell
-from kernode.storage import cache_folder, read_tensors, write_tensors
 
 BLOCK_FLOPS = 2**26  # multiply-adds between two reports of progress; bounds the memory of a block, too
-_KIND, _PARTS = "hops", ("data", "indices", "indptr")  # of a cached matrix
-WORTH_KEEPING = 2**20  # entries; below that computing is as fast as reading
 
 
 def correction_terms(
@@ -69,16 +62,10 @@ def correction_terms(
 
 
 def local_terms(graph: Graph, step: sparse.csr_array, hops: int, powers: Powers) -> sparse.csr_array | None:
-    """Return the terms of a whole graph on top of each other, from the cache where they are; None without."""
-    if powers == "plain" or (powers == "each" and hops == 1):
-        return None
+    """Return the terms of a whole graph on top of each other; None where there are none."""
     identity = sparse.eye_array(graph.n_nodes, format="csr", dtype=bool)
-
-    def compute() -> sparse.csr_array:
-        terms = correction_terms(identity, step, step, identity, hops, powers, times)
-        return sparse.vstack(terms, format="csr")
-
-    return cached(graph, f"{powers}-{hops}", compute)
+    terms = correction_terms(identity, step, step, identity, hops, powers, times)
+    return sparse.vstack(terms, format="csr") if terms else None
 
 
 def times(
@@ -191,36 +178,3 @@ def near_rows(share: GraphShare, hops: int, powers: Powers) -> sparse.csr_array:
     found = sparse.vstack([step, *terms], format="csr") if terms else step
     found.sort_indices()
     return found
-
-
-# -- the cache on disk -------------------------------------------------------------------------------
-
-
-def cached(graph: Graph, what: str, compute: Callable[[], sparse.csr_array]) -> sparse.csr_array:
-    """Read a matrix of a large graph from the cache, by the graph's fingerprint, or compute and write it."""
-    if graph.adjacency.nnz < WORTH_KEEPING:
-        return compute()
-    path = cache_folder() / "hops" / f"{graph.fingerprint[:32]}-{what}.safetensors"
-    found = _read(path)
-    if found is None:
-        found = compute()
-        try:
-            _write(path, found)
-        except FileError as error:  # a cache that cannot be written to costs time, not the answer
-            warn(f"{error} The hop operator is not cached.")
-    return found
-
-
-def _write(path: Path, matrix: sparse.csr_array) -> None:
-    tensors = {name: torch.from_numpy(getattr(matrix, name)) for name in _PARTS}
-    write_tensors(path, _KIND, tensors, {"shape": matrix.shape})
-
-
-def _read(path: Path) -> sparse.csr_array | None:
-    """Return what is in the cache, if it is complete."""
-    try:
-        tensors, facts = read_tensors(path, _KIND)
-        data, indices, indptr = (tensors[name].numpy() for name in _PARTS)
-        return checked_csr(path, _KIND, data, indices, indptr, facts["shape"])
-    except (KernodeError, KeyError):
-        return None

@@ -18,7 +18,6 @@ SAMPLED_ROWS = 4096  # rows whose neighbourhoods are counted when a graph has mo
 SAMPLED_ENTRIES = 2**25  # and the most entries that the counting may hold
 ENTRY_BYTES = 12  # a float64 and its int32 column, while matrices are built
 BUILDING = 4  # copies of the largest pattern alive at the worst moment of building
-SURE = 0.5  # a lower bound of what is estimated and not counted, as a fraction
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,6 @@ class HopCost:
 
     nodes: int
     within: tuple[float, ...]  # entries of the pattern of distance ≤ h
-    exact: bool  # counted, not estimated
     powers: Powers
 
     @property
@@ -68,33 +66,10 @@ class HopCost:
         largest = self.within[-1] if kind == "explicit" else max(self.within[1], self.within[-2])
         return ENTRY_BYTES * BUILDING * largest
 
-    def least_held_bytes(self, bytes_per_number: int) -> float:
-        """Lower bound of the memory of the finished operator of the cheaper kind."""
-        return self._least_entries * (bytes_per_number + 4)
-
-    def least_building_bytes(self) -> float:
-        """Lower bound of the main memory that building takes: its terms, and all of them in one piece."""
-        return 2 * ENTRY_BYTES * self._least_entries
-
-    @property
-    def _least_entries(self) -> float:
-        """Entries of the operator in any graph: T_0 = I is not held, and a C_h may be all zeros."""
-        if self.kind == "explicit":
-            entries = self.explicit - (self.nodes if self.powers in ("each", "plain") else 0)
-        elif self.powers == "each":
-            entries = self.within[1] - self.nodes  # N has no diagonal, Ā has
-        else:
-            entries = self.within[1] + self._near
-        return entries if self.exact else SURE * entries
-
     def reason(self) -> str:
         """Why the cheaper kind is cheaper, in a sentence."""
-        if self.powers == "plain":
-            return f"factored: {self.factored:,.0f} multiply-adds per column, in {self.hops} products with Ā"
         other = "explicit" if self.kind == "factored" else "factored"
-        takes, would = (
-            f"{'' if self.exact else 'about '}{getattr(self, k):,.0f}" for k in (self.kind, other)
-        )
+        takes, would = (f"{getattr(self, kind):,.0f}" for kind in (self.kind, other))
         return f"{self.kind}: {takes} multiply-adds per column, {other} would take {would}"
 
     def require_memory(self, kind: str) -> None:
@@ -133,7 +108,7 @@ def cost_of(sizes: GraphSizes, hops: int, powers: Powers = "each") -> HopCost:
         return hop_cost(sizes.graph, hops, powers)
     check_hops(hops, powers)
     n, reached = float(sizes.nodes), sizes.step_entries / max(1, sizes.nodes)
-    return HopCost(sizes.nodes, tuple(n * min(n, reached**h) for h in range(hops + 1)), hops == 1, powers)
+    return HopCost(sizes.nodes, tuple(n * min(n, reached**h) for h in range(hops + 1)), powers)
 
 
 def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
@@ -141,9 +116,9 @@ def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
     step = (graph.adjacency + sparse.eye_array(n, format="csr")).astype(bool)
     known = (float(n), float(step.nnz))
     if hops == 1:
-        return HopCost(n, known, True, powers)
+        return HopCost(n, known, powers)
     if powers == "plain":  # H products with Ā always: no pattern within more hops is ever held
-        return HopCost(n, (*known, *(known[1:] * (hops - 1))), True, powers)
+        return HopCost(n, (*known, *(known[1:] * (hops - 1))), powers)
     rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLED_ROWS)).astype(np.int64))
     chunks = -(-len(rows) // max(1, SAMPLED_ENTRIES // (2 * n)))
     counts, counted = np.zeros(hops - 1), 0
@@ -155,4 +130,4 @@ def _count(graph: Graph, hops: int, powers: Powers) -> HopCost:
             counts[h] += reached.nnz
         if counts.sum() > SAMPLED_ENTRIES:
             break
-    return HopCost(n, (*known, *(counts * n / counted).tolist()), counted == n, powers)
+    return HopCost(n, (*known, *(counts * n / counted).tolist()), powers)

@@ -114,10 +114,10 @@ class FactoredHops(HopOperator):
 
     @classmethod
     def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> FactoredHops:
-        """Compute the corrections, or read them from the cache."""
+        """Compute the corrections."""
         if isinstance(graph, GraphShare):
             rows = near_rows(graph, hops, powers)
-            exchange = Exchange(graph.ranks, graph.bounds, rows.indices, place.device, "hops")
+            exchange = Exchange(graph.ranks, graph.bounds, rows.indices, place.device)
             columns = exchange.at(rows.indices)
             shape = rows.shape[0], exchange.given
             rows = sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)

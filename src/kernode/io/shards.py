@@ -86,7 +86,7 @@ class Store:
         try:
             values = dict(json.loads(path.read_bytes()))
         except FileNotFoundError as error:
-            sentence = f"{folder} is not a finished store: it has no {FILE}. Make one: kernode data shard."
+            sentence = f"{folder} is not a finished store: it has no {FILE}. Make one: kernode data convert."
             code = "wrong-file" if folder.is_dir() else "no-file"
             raise FileError(sentence, code, path=str(folder)) from error
         except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -94,7 +94,7 @@ class Store:
         if (found := values.pop("format", None)) != FORMAT:
             before = "kernode 0.2 wrote it:" if found == 1 else "Update kernode, or"
             sentence = f"{path} has format {found}; this kernode reads format {FORMAT}. {before} "
-            sentence += "make a new store of its data with kernode data shard DATA -o FOLDER."
+            sentence += "make a new store of its data with kernode data convert DATA -o FOLDER."
             raise InputError(sentence, "unsupported", path=str(path))
         if values.pop("checksum", None) != _checksum(values):
             raise damaged(path, "was damaged or edited: its checksum does not match", "Shard again")

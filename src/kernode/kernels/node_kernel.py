@@ -18,8 +18,7 @@ from kernode.errors import InputError
 from kernode.graph import Lookup
 from kernode.graph.lookup import as_nodes
 from kernode.kernels.base import BaseKernel
-from kernode.kernels.index import FROM_NODES, NodeIndex
-from kernode.kernels.nearest import nearest
+from kernode.kernels.nearest import NodeIndex, nearest
 from kernode.kernels.normalized import normalized
 from kernode.metrics.ranking import retrieval_by_blocks
 
@@ -116,16 +115,16 @@ class NodeKernel:
         """
         return self.vectors_at(self._rows(nodes)).cpu().numpy()
 
-    def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool | None = None) -> Any:
+    def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool = True) -> Any:
         """Return the k nodes most similar to one by K̄, the kernel on g(v) / ‖g(v)‖: [(node, value), …].
 
         A list of nodes gives one such list for each. ``among``: the candidates, as a list or a mask; all if
         None. A node is never a candidate for itself, and of equals the first node in the graph comes first.
 
         ``exact``: True compares with every node, a block at a time. False uses an index
-        (``pip install 'kernode[index]'``), built at the first such call: similarities stay exact, but a few
-        nodes may be missed. None uses the index where there is one and the graph has 10,000 nodes or more.
-        With ``among`` every candidate is compared. ``found.exact`` says which it was.
+        (``pip install 'kernode[index]'``), built at the first such call, which pays from about 10,000 nodes
+        on: similarities stay exact, but a few nodes may be missed. With ``among`` every candidate is
+        compared. ``found.exact`` says which it was.
 
         >>> from kernode.kernels import Linear
         >>> kernel = NodeKernel(Linear(), torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [1.0, 0.0]]))
@@ -140,8 +139,6 @@ class NodeKernel:
         alone = np.ndim(nodes) == 0
         queries = self._rows(np.atleast_1d(np.asanyarray(nodes)) if alone else nodes)
         kernel = self.directions
-        if exact is None:  # the index where there is one and enough nodes
-            exact = "index" not in vars(kernel) or kernel.n_nodes < FROM_NODES
         if among is None and not exact:
             found = [self._as_similar(*one) for one in kernel.index.search(queries, k)]
         else:
@@ -156,11 +153,7 @@ class NodeKernel:
     @cached_property
     def index(self) -> NodeIndex:
         """An index of these nodes; :meth:`similar` uses that of K̄."""
-        return NodeIndex.of(self)
-
-    def keep_index(self, index: NodeIndex) -> None:
-        """Use an index that was read from a file."""
-        vars(self)["index"] = index
+        return NodeIndex(self)
 
     @torch.no_grad()
     def vectors_at(self, rows: Tensor | None) -> Tensor:

@@ -14,8 +14,7 @@ from kernode.compute.stack import Parameters
 from kernode.config import require_part
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss, Settings
-from kernode.losses.hinge import Hinge
-from kernode.losses.kernel_loss import KernelLoss
+from kernode.losses.kernel_loss import Hinge, KernelLoss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import Softmax
 

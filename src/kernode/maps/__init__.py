@@ -4,8 +4,8 @@ from kernode.maps import former  # noqa: F401 (maps of earlier versions are read
 from kernode.maps.base import FeatureMap, Parameters
 from kernode.maps.classic import ClassicGNN
 from kernode.maps.columns import OnColumns
+from kernode.maps.concat import ConcatMap
 from kernode.maps.diffusion import Diffusion
-from kernode.maps.free import Free
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
 from kernode.maps.gcnii import GCNII
@@ -15,8 +15,8 @@ from kernode.maps.hop_stages import HopStages
 from kernode.maps.members import Members
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
+from kernode.maps.node_embedding import NodeEmbedding
 from kernode.maps.presmoothed import Presmoothed
-from kernode.maps.side_by_side import SideBySide
 from kernode.maps.smoother import DiffusedComponents, Smoother
 from kernode.maps.stages import Stages
 from kernode.maps.standardized import Standardized
@@ -27,19 +27,19 @@ __all__ = [
     "GCNII",
     "MLP",
     "ClassicGNN",
+    "ConcatMap",
     "DiffusedComponents",
     "Diffusion",
     "FeatureMap",
-    "Free",
     "HopMLP",
     "HopNet",
     "HopStages",
     "Members",
     "ModuleMap",
+    "NodeEmbedding",
     "OnColumns",
     "Parameters",
     "Presmoothed",
-    "SideBySide",
     "Smoother",
     "Stages",
     "Standardized",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,18 +16,66 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, take
-from kernode.config import Config
+from kernode.config import Config, require_setting
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import entries, induced, spheres
 from kernode.graph.share import require_whole
 from kernode.io.sizes import GraphSizes
-from kernode.maps.layers.features import Features, node_features, placed_features
+from kernode.maps.layers.features import Features, node_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer
-from kernode.maps.layers.sizes import check_widths, features_held, trained, width_of
 
 LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
-_CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
+
+
+# What a search tries. ``hidden`` is one width for all hidden layers, of which a map keeps its number.
+WIDTHS = {"hidden": (16, 32, 64, 128, 256)}
+ROWS = {"normalize_rows": (True, False)}
+HOPS = {"hops": (1, 2, 3), "powers": ("each", "last", "plain")}
+
+
+def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
+    """Raise unless every layer has a width."""
+    whole = isinstance(hidden, tuple) and all(isinstance(width, int) for width in hidden)
+    require_setting(whole, "hidden", "a tuple of widths, such as (16,)", hidden)
+    require_setting(all(width >= 1 for width in hidden), "hidden", "widths of at least 1", hidden)
+    require_setting(outputs is None or outputs >= 1, "outputs", "at least 1", outputs)
+
+
+def check_heads(hidden: tuple[int, ...], heads: int) -> None:
+    """Raise unless attention heads share each hidden width evenly."""
+    fits = heads >= 1 and not any(width % heads for width in hidden)
+    require_setting(fits, "hidden", f"multiples of the {heads} heads", hidden)
+
+
+def width_of(feature_map: Any) -> int:
+    """d, the width of a map's output."""
+    if feature_map.outputs is None:
+        sentence = f"{type(feature_map).__name__} has no classes to take its width from: pass outputs=."
+        raise InputError(sentence, "missing", setting="outputs")
+    require_setting(feature_map.outputs >= 1, "outputs", "at least 1", feature_map.outputs)
+    return int(feature_map.outputs)
+
+
+def features_held(sizes: GraphSizes, place: Place, *, normalize_rows: bool) -> float:
+    """X at its place; nothing where a dense one may be used as the graph has it."""
+    size = place.dtype.itemsize
+    dense = float(sizes.nodes * sizes.features * size)
+    if sizes.filled is None:
+        return dense if normalize_rows or place.device.type != "cpu" else 0.0
+    return min(dense, 2.0 * sizes.filled * (size + 4))  # with its transpose, each number with an index
+
+
+def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
+    """Layers of these widths, from the input's to g's: weights with their states, and every layer's output.
+
+    >>> three = GraphSizes(name="three", nodes=3, entries=2, features=5, classes=2)
+    >>> trained((5, 4, 2), three, Place.of(32)) == 4 * (4 * (5 * 4 + 4 * 2) + 3 * (4 + 2))
+    True
+    """
+    weights = sum(rows * columns for rows, columns in pairwise(widths))
+    outputs = sizes.nodes * sum(widths[1:])  # hidden ones are kept for the backward pass, g for the loss
+    return float(place.dtype.itemsize * (4 * weights + outputs))  # gradient and Adam's two moments, too
 
 
 @dataclass(frozen=True)
@@ -38,6 +87,7 @@ class FeatureMap(Config):
     in one file. The other methods and attributes have defaults that are right for any map.
     """
 
+    operator: ClassVar[str] = "none"  # how neighbours are summed while training: a word
     capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
     drops: ClassVar[bool] = True  # whether the training setting dropout has an effect
     drops_input: ClassVar[bool] = False  # and input_dropout, on the entries of X
@@ -67,12 +117,20 @@ class FeatureMap(Config):
         return frozenset(name for name, has in has_effect.items() if not has)
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """Lower bound of the bytes that one replica takes besides the graph while it trains."""
-        return 0.0
+        """Lower bound of the bytes that one replica takes besides the graph while it trains.
+
+        X and the layers, of a map that has hidden ones.
+        """
+        hidden: tuple[int, ...] | None = getattr(self, "hidden", None)
+        if hidden is None:
+            return 0.0
+        held = features_held(sizes, place, normalize_rows=getattr(self, "normalize_rows", False))
+        return held + trained((sizes.features, *hidden, width_of(self)), sizes, place)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
-        """How neighbours are summed while training: a word, a colon, and why."""
-        return "none: nothing is summed over neighbours while training"
+        """How neighbours are summed while training: a word, a colon, and what it takes."""
+        products = 0 if self.operator == "none" else sizes.step_entries
+        return f"{self.operator}: {products:,} multiply-adds per column in every product"
 
     @property
     def unwrapped(self) -> FeatureMap:
@@ -151,19 +209,20 @@ class StagedMap(FeatureMap):
         """Dropout, where there is no hidden layer that it could come after."""
         return frozenset({"dropout"}) if getattr(self, "hidden", None) == () else frozenset()
 
-    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+    def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """The first part, by default the product with X: n × r × width."""
         return first_layer(parameters, prepared.features, dropout)
 
     @abstractmethod
-    def finish(
-        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: Any, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The rest: r × n × d."""
 
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d."""
-        return self.finish(parameters, prepared, self.beginning(parameters, prepared, dropout), dropout)
+        first = self.first_layer(parameters, prepared, dropout)
+        return self.later_layers(parameters, prepared, first, dropout)
 
 
 @dataclass(frozen=True)
@@ -187,12 +246,6 @@ class LayersMap(FeatureMap):
         """Return the widths of all layers, from that of X to that of g."""
         return features, *self.hidden, width_of(self)
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and the layers; LayerNorm keeps its input and its output."""
-        normal = 2 * sizes.nodes * sum(self.hidden) * place.dtype.itemsize if getattr(self, "norm", 0) else 0
-        held = features_held(sizes, place, normalize_rows=self.normalize_rows)
-        return held + normal + trained(self.widths(sizes.features), sizes, place)
-
     @property
     def reach(self) -> int:
         """One edge for each layer."""
@@ -213,15 +266,15 @@ class LayeredMap(LayersMap, StagedMap):
         """Sum a layer's product with its weights over neighbours: n × r × width."""
         return z
 
-    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+    def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """The first layer's sums."""
-        return self.sums(prepared, super().beginning(parameters, prepared, dropout))
+        return self.sums(prepared, super().first_layer(parameters, prepared, dropout))
 
-    def finish(
-        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: Any, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The other layers: r × n × d."""
-        return finish_mlp(parameters, beginning, dropout, partial(self.sums, prepared)).transpose(0, 1)
+        return finish_mlp(parameters, first, dropout, partial(self.sums, prepared)).transpose(0, 1)
 
 
 def _taken(g: Tensor, nodes: np.ndarray) -> Tensor:
@@ -237,67 +290,3 @@ def input_rates(feature_map: FeatureMap, rates: Tensor) -> Tensor | None:
         sentence = f"{type(feature_map).__name__} has no dropout on X: leave input_dropout out."
         raise InputError(sentence, "no-effect", setting="input_dropout")
     return rates
-
-
-@dataclass(frozen=True)
-class Shares:
-    """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
-
-    nodes: np.ndarray  # k, ascending
-    hops: tuple[int, ...]  # of each term: how many edges it goes
-    values: np.ndarray  # t × k, in float64
-
-
-@dataclass(frozen=True)
-class NeighbourSum(FeatureMap):
-    """``g(v) = Σ_t ω_t Σ_u a_t(u) z_t(u)``, where a_t(u) is the graph's and z_t(u) of u's features alone.
-
-    What follows from g by a product, then is a sum over neighbours as well: class scores, and K where the
-    base kernel is a dot product.
-    """
-
-    @abstractmethod
-    def shares(self, graph: Graph, node: int) -> Shares:
-        """a_t(u) of one node."""
-
-    @abstractmethod
-    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
-        """ω_t: r × t."""
-
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
-        """x_u of some nodes, as the first layer takes them: k × f."""
-        rows = getattr(self, "normalize_rows", False)
-        return placed_features(graph.features[nodes], place, normalize_rows=rows)
-
-    def first_product(self, parameters: Parameters, x: Features) -> Tensor:
-        """The first layer's product with X: k × r × width."""
-        return first_layer(parameters, x)
-
-    @abstractmethod
-    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
-        """z_t(u) from the first layer's product: k × r × t × d, or k × r × 1 × d where all terms share it.
-
-        Its gradient takes LayerNorm's deviations as they are: with these and the active units held, z is
-        linear in x and in the biases.
-        """
-
-    @torch.enable_grad()
-    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
-        """Σ_u ⟨z(u), w(u)⟩ as a sum over the first layer's product, and over the biases.
-
-        Gives what a unit of the product of each node adds to it, over the product itself (k × r × width),
-        and what all biases add (r). w has the shape of z.
-        """
-        parameters = {
-            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
-            for name, value in parameters.items()
-        }
-        first = first.detach().clone().requires_grad_()
-        constants = [value for value in parameters.values() if value.requires_grad]
-        whole = (self.node_outputs(parameters, first) * towards).sum()
-        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
-        added = torch.zeros(first.shape[1], dtype=first.dtype, device=first.device)
-        for value, slope in zip(constants, of_constants, strict=True):
-            if slope is not None:
-                added += (value.detach() * slope).sum(dim=1)
-        return slopes, added

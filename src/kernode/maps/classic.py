@@ -15,14 +15,20 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import LayeredMap, Parameters
-from kernode.maps.gat import Attention, AttentionInputs, Edges, attention_reason, initial_attention
-from kernode.maps.gcn import GraphInputs, adjacency_reason, graph_inputs, propagate
+from kernode.maps.base import ROWS, WIDTHS, LayeredMap, Parameters, check_heads
+from kernode.maps.gat import Attention, AttentionInputs, Edges, initial_attention
+from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_bias, initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import activate, first_products, initial_norm, layer_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held, attention_held, check_heads
+from kernode.maps.layers.mlp import (
+    activate,
+    first_products,
+    initial_bias,
+    initial_linear,
+    initial_norm,
+    initial_weight,
+    layer_norm,
+    multiply_stacked,
+)
 
 Inputs = GraphInputs | AttentionInputs
 LAYERS = ("gcn", "sage", "gat")
@@ -54,6 +60,7 @@ class ClassicGNN(LayeredMap):
     heads: int = 1
     normalize_rows: bool = False
 
+    operator: ClassVar = "adjacency"
     search_space: ClassVar = {
         **WIDTHS, "norm": (True, False), "residual": (True, False), **ROWS
     }  # fmt: skip
@@ -69,18 +76,6 @@ class ClassicGNN(LayeredMap):
     def reach(self) -> int:
         """One edge for each layer of message passing."""
         return len(self.hidden) + (not self.head)
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, the edges and the layers."""
-        held = super().least_bytes(sizes, place)
-        if self.layer == "gat":
-            return held + attention_held(sizes, place, sum(self._heads(layer) for layer in range(self.reach)))
-        matrices = 1 if self.layer == "gcn" else 2  # a mean's transpose is another
-        return held + matrices * adjacency_held(sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Ā, the mean or attention."""
-        return attention_reason(sizes) if self.layer == "gat" else adjacency_reason(sizes)
 
     def prepare(self, graph: Graph, place: Place) -> Inputs:
         """X, and what neighbours are summed by."""
@@ -114,16 +109,16 @@ class ClassicGNN(LayeredMap):
                 parameters |= initial_norm(columns, layer, draws, place)
         return parameters
 
-    def beginning(self, parameters: Parameters, prepared: Inputs, dropout: Dropout | None = None) -> Tensor:
+    def first_layer(self, parameters: Parameters, prepared: Inputs, dropout: Dropout | None = None) -> Tensor:
         """The first layer before its relu."""
         products = first_products(parameters, prepared.features, self._weights(parameters, 0), dropout)
         return self._pass_messages(products, parameters, 0, prepared)
 
-    def finish(
-        self, parameters: Parameters, prepared: Inputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: Inputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The other layers and the head: r × n × d."""
-        x = beginning
+        x = first
         for layer in range(1, self.reach):
             x = activate(x, layer, dropout)
             products = [multiply_stacked(x, weight) for weight in self._weights(parameters, layer)]

@@ -100,15 +100,15 @@ class OnColumns(StagedMap):
         """The map's."""
         return self.map.initial(prepared, draws, place)
 
-    def beginning(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
-        """The map's first part."""
-        return self.map.beginning(parameters, prepared, dropout)
+    def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """The map's first layer."""
+        return self.map.first_layer(parameters, prepared, dropout)
 
-    def finish(
-        self, parameters: Parameters, prepared: Any, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: Any, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
-        """The map's other part: r × n × d."""
-        return self.map.finish(parameters, prepared, beginning, dropout)
+        """The map's other layers: r × n × d."""
+        return self.map.later_layers(parameters, prepared, first, dropout)
 
     def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
         """The map's."""

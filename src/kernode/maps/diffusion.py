@@ -12,8 +12,8 @@ from torch import Tensor
 from kernode.compute.place import Place
 from kernode.config import require_setting
 from kernode.hops import Powers
+from kernode.maps.base import HOPS, ROWS, WIDTHS
 from kernode.maps.hop_mlp import HopSum
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
 
 
 @dataclass(frozen=True)

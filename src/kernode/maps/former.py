@@ -5,6 +5,7 @@
 | HopMLP with ``teleport`` | Diffusion |
 | HopMLP with ``biases``, ``norm``, ``residual``, ``per_hop`` or ``self_term`` | HopNet |
 | HopMLP or HopStages with ``standardize`` | Standardized(map) |
+| Free, SideBySide | NodeEmbedding, ConcatMap |
 | APPNP with ``steps`` | Diffusion with fixed weights and without biases |
 
 Names of parameters are the same. Where HopMLP shared one output layer among hops, or had no biases,
@@ -19,7 +20,7 @@ import torch
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
-from kernode.config import Config
+from kernode.config import RENAMED, Config
 from kernode.maps.diffusion import pagerank_weights
 
 FLAGS: dict[str, Any] = {  # of HopMLP until 0.2.0
@@ -95,7 +96,8 @@ def former_json(values: Any) -> Any:
             return {"standardize": False} | values
         case "Standardized":
             return values["map"] | {"standardize": True}
-    return values
+    kind = {today: name for name, today in RENAMED.items()}.get(values.get("kind", ""))
+    return values | {"kind": kind} if kind else values
 
 
 def current_parameters(values: Any, parameters: Parameters, prefix: str = "") -> Parameters:

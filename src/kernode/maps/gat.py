@@ -17,11 +17,9 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch, unchecked_csr
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureInputs, LayersMap, Parameters
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayersMap, Parameters, check_heads
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_bias, initial_weight, kept, masked_product, scale_of
-from kernode.maps.layers.sizes import ROWS, WIDTHS, attention_held, check_heads
+from kernode.maps.layers.mlp import initial_bias, initial_weight, kept, masked_product, scale_of
 
 SLOPE = 0.2  # of leaky relu below zero, as published
 _SHORT = 8  # numbers: below that torch's products along edges take eight times as long
@@ -84,12 +82,6 @@ class Edges:
             columns = (self.sources.to(index) + self.nodes * block).view(-1)
             self.patterns[k] = functional.pad(starts, (1, 0)), columns
         return self.patterns[k]
-
-
-def attention_reason(sizes: GraphSizes) -> str:
-    """What summing over neighbours takes, in a sentence."""
-    entries = f"{sizes.step_entries:,}"
-    return f"attention: a weight for every edge and head, {entries} multiply-adds per column"
 
 
 class Attention(torch.autograd.Function):
@@ -198,7 +190,7 @@ class GAT(LayersMap):
     attention_dropout: float = 0.6
     normalize_rows: bool = True
 
-    operator_reason = staticmethod(attention_reason)
+    operator: ClassVar = "attention"
     drops: ClassVar[bool] = False  # but at the map's own rate
     search_space: ClassVar = {**WIDTHS, "attention_dropout": (0.2, 0.4, 0.6), **ROWS}
 
@@ -207,11 +199,6 @@ class GAT(LayersMap):
         check_heads(self.hidden, self.heads)
         rate = self.attention_dropout
         require_setting(0 <= rate < 1, "attention_dropout", "in [0, 1)", rate)
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, the edges, the layers, and of every edge and head its score before and after softmax."""
-        heads = self.heads * len(self.hidden) + 1
-        return super().least_bytes(sizes, place) + attention_held(sizes, place, heads)
 
     def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
         """X and the edges."""

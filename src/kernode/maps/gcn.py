@@ -13,12 +13,9 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.linear import initial_bias
-from kernode.maps.layers.mlp import initial_mlp
-from kernode.maps.layers.sizes import ROWS, WIDTHS, adjacency_held
+from kernode.maps.layers.mlp import initial_bias, initial_mlp
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,6 @@ def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool, mean: bool
     return GraphInputs(features, SparseMatrix.of(step, place, symmetric=not mean))
 
 
-def adjacency_reason(sizes: GraphSizes) -> str:
-    """What summing over neighbours takes, in a sentence."""
-    return f"adjacency: Ā itself, {sizes.step_entries:,} multiply-adds per column in every product"
-
-
 def propagate(step: SparseMatrix, x: Tensor) -> Tensor:
     """Ā x for a whole stack: n × r × d."""
     return (step @ x.reshape(len(x), -1)).view(x.shape)
@@ -52,11 +44,7 @@ def propagate(step: SparseMatrix, x: Tensor) -> Tensor:
 class ConvolutionMap(LayeredMap):
     """A map whose layers sum over neighbours with Ā."""
 
-    operator_reason = staticmethod(adjacency_reason)
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X, Ā and the layers."""
-        return super().least_bytes(sizes, place) + adjacency_held(sizes, place)
+    operator: ClassVar = "adjacency"
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X and Ā."""

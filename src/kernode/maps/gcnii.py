@@ -12,11 +12,9 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.config import require_setting
-from kernode.maps.base import Parameters, StagedMap
+from kernode.maps.base import ROWS, WIDTHS, Parameters, StagedMap, width_of
 from kernode.maps.gcn import ConvolutionMap, GraphInputs
-from kernode.maps.layers.linear import initial_linear, initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import activate
-from kernode.maps.layers.sizes import ROWS, WIDTHS, width_of
+from kernode.maps.layers.mlp import activate, initial_linear, initial_weight, multiply_stacked
 
 
 @dataclass(frozen=True)
@@ -67,13 +65,13 @@ class GCNII(ConvolutionMap):
             parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, place, gain=1)
         return parameters
 
-    beginning = StagedMap.beginning  # without a sum
+    first_layer = StagedMap.first_layer  # without a sum
 
-    def finish(
-        self, parameters: Parameters, prepared: GraphInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: GraphInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The convolutions and the last linear layer: r × n × d."""
-        first = torch.relu(beginning + parameters["bias_0"])  # H₀ itself loses nothing to dropout
+        first = torch.relu(first + parameters["bias_0"])  # H₀ itself loses nothing to dropout
         identity = torch.eye(*2 * self.hidden, dtype=first.dtype, device=first.device)
         x = activate(first, 1, dropout)
         for layer in range(1, self.depth + 1):

@@ -18,10 +18,9 @@ from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import LARGEST_PART, FeatureInputs, LayeredMap, NeighbourSum, Parameters, Shares
-from kernode.maps.layers.features import node_features
+from kernode.maps.base import HOPS, LARGEST_PART, ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
+from kernode.maps.layers.features import Features, node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, features_held, trained, width_of
 
 
 @dataclass(frozen=True)
@@ -42,14 +41,6 @@ class HopMap(LayeredMap):
         check_hops(self.hops, self.powers)
         super().__post_init__()
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and, one after the other, building the hop operator and training with it."""
-        cost = cost_of(sizes, self.hops, self.powers)
-        building = cost.least_building_bytes() if place.device.type == "cpu" else 0.0
-        layers = trained((sizes.features, *self.hidden, self.terms * width_of(self)), sizes, place)
-        training = layers + cost.least_held_bytes(place.dtype.itemsize)
-        return features_held(sizes, place, normalize_rows=self.normalize_rows) + max(building, training)
-
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Explicit or factored, whichever is cheaper."""
         return cost_of(sizes, self.hops, self.powers).reason()
@@ -59,15 +50,26 @@ class HopMap(LayeredMap):
         features = node_features(graph, place, normalize_rows=self.normalize_rows)
         return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
 
-    @property
-    def terms(self) -> int:
-        """Number of terms that have an output layer of their own."""
-        return 1
+
+@dataclass(frozen=True)
+class Shares:
+    """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
+
+    nodes: np.ndarray  # k, ascending
+    hops: tuple[int, ...]  # of each term: how many edges it goes
+    values: np.ndarray  # t × k, in float64
+
+
+_CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
 
 
 @dataclass(frozen=True)
-class HopSum(HopMap, NeighbourSum):
-    """``g(V) = Σ_h ω_h T_h MLP(X)``: T_h is the graph's, ω is learned or fixed. Settings as in HopMLP."""
+class HopSum(HopMap):
+    """``g(v) = Σ_t ω_t Σ_u a_t(u) z_t(u)``, where a_t(u) is the graph's and z_t(u) of u's features alone.
+
+    What follows from g by a product then is a sum over neighbours as well: class scores, and K where the base
+    kernel is a dot product. Settings as in HopMLP.
+    """
 
     takes_shares: ClassVar[bool] = True
 
@@ -93,26 +95,29 @@ class HopSum(HopMap, NeighbourSum):
         parameters = initial_mlp(widths, draws, place, biases=getattr(self, "biases", False))
         return parameters | self._initial_weights(draws, place)
 
-    def finish(
-        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """Eq. 7: r × n × d."""
-        z = finish_mlp(parameters, beginning, dropout)  # n × r × d
+        z = finish_mlp(parameters, first, dropout)  # n × r × d
         weights = self.term_weights(parameters, z.shape[1], Place(z.dtype, z.device))
         return prepared.operator(z, weights).transpose(0, 1)
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
         """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
-        # Exact hops take time in proportion to the rows that they are built for; beyond half of them, all
-        # are built, since those of a whole graph are kept on disk and serve again.
+        # Exact hops take time in proportion to the rows that they are built for.
         if len(nodes) > LARGEST_PART * graph.n_nodes:
             return super().rows(parameters, graph, nodes, place)
         near = hop_rows(graph, self.hops, self.powers, nodes)
         first = first_layer(parameters, self.features_of(graph, near.columns, place))
         return self._near_sum(parameters, graph, near, first, place).transpose(0, 1)
 
+    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
+        """x_u of some nodes, as the first layer takes them: k × f."""
+        return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
+
     def shares(self, graph: Graph, node: int) -> Shares:
-        """T_h at one row."""
+        """a_t(u) of one node: T_h at its row."""
         near = hop_rows(graph, self.hops, self.powers, np.array([node]))
         values = np.stack([term.toarray()[0] for term in near.terms()])
         return self.shares_from(graph, node, near.columns, values)
@@ -128,8 +133,33 @@ class HopSum(HopMap, NeighbourSum):
         return self.first_weights(place).expand(replicas, -1)
 
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
-        """The MLP's output for each node, the same for all hops."""
+        """z_t(u) from the first layer's product: k × r × t × d, or k × r × 1 × d where all terms share it.
+
+        Its gradient takes LayerNorm's deviations as they are: with these and the active units held, z is
+        linear in x and in the biases.
+        """
         return finish_mlp(parameters, first, None)[:, :, None]
+
+    @torch.enable_grad()
+    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
+        """Σ_u ⟨z(u), w(u)⟩ as a sum over the first layer's product, and over the biases.
+
+        Gives what a unit of the product of each node adds to it, over the product itself (k × r × width),
+        and what all biases add (r). w has the shape of z.
+        """
+        parameters = {
+            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
+            for name, value in parameters.items()
+        }
+        first = first.detach().clone().requires_grad_()
+        constants = [value for value in parameters.values() if value.requires_grad]
+        whole = (self.node_outputs(parameters, first) * towards).sum()
+        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
+        added = torch.zeros(first.shape[1], dtype=first.dtype, device=first.device)
+        for value, slope in zip(constants, of_constants, strict=True):
+            if slope is not None:
+                added += (value.detach() * slope).sum(dim=1)
+        return slopes, added
 
     def _initial_weights(self, draws: Draws, place: Place) -> Parameters:
         if self.hop_weights != "learned":

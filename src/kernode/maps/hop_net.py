@@ -13,10 +13,9 @@ from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
-from kernode.maps.base import Parameters, Shares
-from kernode.maps.hop_mlp import HopInputs, HopMLP
-from kernode.maps.layers.linear import initial_weight
-from kernode.maps.layers.mlp import finish_mlp, initial_mlp
+from kernode.maps.base import Parameters
+from kernode.maps.hop_mlp import HopInputs, HopMLP, Shares
+from kernode.maps.layers.mlp import finish_mlp, initial_mlp, initial_weight
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,11 @@ class HopNet(HopMLP):
         of_terms = initial_weight(widths[-2], widths[-1], last, draws, place, count=self.terms)
         return parameters | {f"weight_{last}": of_terms} | self._initial_weights(draws, place)
 
-    def finish(
-        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """g of every node: r × n × d."""
-        z = finish_mlp(parameters, beginning, dropout, residual=self.residual)  # n × r × terms·d
+        z = finish_mlp(parameters, first, dropout, residual=self.residual)  # n × r × terms·d
         parts = self._weighted(z, parameters)
         g = prepared.operator.join(parts[: self.hops + 1])
         if prepared.loops is not None:

@@ -8,10 +8,8 @@ from typing import ClassVar
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
-from kernode.maps.layers.linear import initial_linear
-from kernode.maps.layers.mlp import initial_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
+from kernode.maps.layers.mlp import initial_linear, initial_norm
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,8 @@ from kernode.compute.sparse import SparseMatrix
 from kernode.config import require_part
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.base import FeatureMap, Parameters, width_of
 from kernode.maps.layers.features import node_features
-from kernode.maps.layers.sizes import dense_held, width_of
 
 
 @dataclass(frozen=True)
@@ -51,16 +49,9 @@ class ModuleMap(FeatureMap):
     ``edge_weight = False``; for any other they are left out, with a warning.
     """
 
+    operator: ClassVar[str] = "messages"
     capturable: ClassVar[bool] = False  # the seed is read from the device
     drops: ClassVar[bool] = False  # but by the module's own layers
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """A dense X and the edges; what the module itself holds is not known."""
-        return dense_held(sizes, place) + 16.0 * sizes.entries
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """As PyTorch Geometric's layers do it."""
-        return f"messages: one along every edge, {sizes.step_entries:,} multiply-adds per column"
 
     @abstractmethod
     def module(self, features: int, outputs: int) -> nn.Module:

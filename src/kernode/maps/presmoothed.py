@@ -14,11 +14,9 @@ from kernode.compute.replicas import whole
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_cost, hop_matrices, normalized_adjacency
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import initial_mlp
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS, smoothed_held, trained
 
 
 @dataclass(frozen=True)
@@ -49,12 +47,6 @@ class Presmoothed(LayeredMap):
     def reach(self) -> int:
         """H."""
         return self.hops
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """All hops of X, and the MLP."""
-        blocks = 1 if self.powers == "plain" else self.hops + 1
-        layers = trained(self.widths(blocks * sizes.features), sizes, place)
-        return smoothed_held(sizes, place, blocks) + layers
 
     def smooth(self, graph: Graph) -> np.ndarray | sparse.csr_array:
         """Every node's smoothed features, in float64; sparse where that is smaller."""

@@ -16,16 +16,14 @@ from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix, product, unit_rows
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.hops import MOST_HOPS, hop_rows, normalized_adjacency
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, NeighbourSum, Parameters, Shares
-from kernode.maps.gcn import GraphInputs, adjacency_reason
-from kernode.maps.layers.features import Features, to_place
-from kernode.maps.layers.sizes import adjacency_held, dense_held, features_held
+from kernode.hops import MOST_HOPS, normalized_adjacency
+from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.gcn import GraphInputs
+from kernode.maps.layers.features import to_place
 
 
 @dataclass(frozen=True)
-class Smoother(NeighbourSum):
+class Smoother(FeatureMap):
     """Words averaged over the neighbourhood, with k = Ā^h.
 
     - ``averaged=True``: ``g(v) = Σ_u k(u,v) x_u / Σ_u k(u,v)`` (Eq. 5, Nadaraya-Watson).
@@ -51,10 +49,6 @@ class Smoother(NeighbourSum):
         """h."""
         return self.hops
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """g, which is dense."""
-        return dense_held(sizes, place)
-
     def of(self, graph: Graph) -> np.ndarray:
         """g of every node as an array: n × f."""
         step = normalized_adjacency(graph)
@@ -76,24 +70,6 @@ class Smoother(NeighbourSum):
     def __call__(self, parameters: Parameters, prepared: Tensor, dropout: Dropout | None = None) -> Tensor:
         """g, one replica that stands for all: 1 × n × f."""
         return prepared[None]
-
-    def shares(self, graph: Graph, node: int) -> Shares:
-        """k(u, v), over its sum where that is averaged."""
-        near = hop_rows(graph, max(1, self.hops), "plain", np.array([node]))
-        values = near.terms()[self.hops].toarray()
-        return Shares(near.columns, (self.hops,), values / values.sum() if self.averaged else values)
-
-    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
-        """1."""
-        return torch.ones(1, 1, dtype=place.dtype, device=place.device)
-
-    def first_product(self, parameters: Parameters, x: Features) -> Tensor:
-        """X itself."""
-        return (x.matrix.to_dense() if isinstance(x, SparseMatrix) else x)[:, None]
-
-    def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
-        """X itself."""
-        return first[:, :, None]
 
 
 FIXED = ("axes", "centre")  # parameters that no gradient reaches: they travel to other graphs
@@ -128,7 +104,7 @@ class DiffusedComponents(FeatureMap):
     hops: int = 10
     teleport: float = 0.1
 
-    operator_reason = staticmethod(adjacency_reason)
+    operator: ClassVar = "adjacency"
     drops: ClassVar[bool] = False
     learns: ClassVar[bool] = False
 
@@ -141,10 +117,6 @@ class DiffusedComponents(FeatureMap):
     def reach(self) -> int:
         """H: axes and mean are fixed."""
         return self.hops
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """X and Ā."""
-        return features_held(sizes, place, normalize_rows=True) + adjacency_held(sizes, place)
 
     def prepare(self, graph: Graph, place: Place) -> GraphInputs:
         """X̂ and Ā."""

@@ -14,10 +14,9 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.hops import Powers
+from kernode.maps.base import ROWS, WIDTHS
 from kernode.maps.hop_mlp import HopInputs, HopMap
-from kernode.maps.layers.linear import initial_weight, multiply_stacked
-from kernode.maps.layers.mlp import EPSILON, activate, initial_norm
-from kernode.maps.layers.sizes import ROWS, WIDTHS
+from kernode.maps.layers.mlp import EPSILON, activate, initial_norm, initial_weight, multiply_stacked
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,16 @@ class Stages(HopMap):
         """Σ_h T_h z_h, with z_0 … z_H side by side: n × r × (H+1)·d → n × r × d."""
         return prepared.operator.join(list(z.chunk(self.hops + 1, dim=-1)))
 
-    def finish(
-        self, parameters: Parameters, prepared: HopInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The other stages and the linear layer: r × n × d."""
-        return self._stages(parameters, prepared, beginning, dropout, {}).transpose(0, 1)
+        return self._stages(parameters, prepared, first, dropout, {}).transpose(0, 1)
 
     def finished(self, parameters: Parameters, prepared: HopInputs) -> Parameters:
         """The parameters and what BatchNorm measured: ``batch_mean_i`` and ``batch_scale_i``, r × width."""
         measured: Parameters = {}
-        self._stages(parameters, prepared, self.beginning(parameters, prepared), None, measured)
+        self._stages(parameters, prepared, self.first_layer(parameters, prepared), None, measured)
         return parameters | measured
 
     def _stages(

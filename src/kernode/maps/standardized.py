@@ -15,6 +15,7 @@ from kernode.compute.place import Place
 from kernode.config import require_part
 from kernode.errors import InputError
 from kernode.graph import Graph
+from kernode.graph.share import ranks_of
 from kernode.maps.base import FeatureMap, Parameters, StagedMap
 from kernode.maps.layers.features import largest_of, scaled_features
 
@@ -102,31 +103,31 @@ class Standardized(StagedMap):
         own = self.map.initial(prepared.inner, draws, place)
         return own | dict(zip(FIXED, stacked, strict=True))
 
-    def beginning(
+    def first_layer(
         self, parameters: Parameters, prepared: StandardizedInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """The map's first part."""
-        return self.map.beginning(parameters, prepared.inner, dropout)
+        return self.map.first_layer(parameters, prepared.inner, dropout)
 
-    def finish(
-        self, parameters: Parameters, prepared: StandardizedInputs, beginning: Tensor, dropout: Dropout | None
+    def later_layers(
+        self, parameters: Parameters, prepared: StandardizedInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The map's other part: r × n × d."""
-        return self.map.finish(parameters, prepared.inner, beginning, dropout)
+        return self.map.later_layers(parameters, prepared.inner, first, dropout)
 
 
 def column_statistics(graph: Graph, normalize_rows: bool) -> np.ndarray:
     """Mean and one over the deviation of each column (1 where it is constant): 2 × f, in float64."""
     x = scaled_features(graph.features, normalize_rows=normalize_rows)
-    n = max(1, graph.n_nodes)
-    mean = graph.total(np.asarray(x.sum(axis=0)).ravel()) / n
-    unit = _unit(graph.largest(largest_of(x)))
+    n, ranks = max(1, graph.n_nodes), ranks_of(graph)
+    mean = ranks.total(np.asarray(x.sum(axis=0)).ravel()) / n
+    unit = _unit(max(ranks.gather(largest_of(x))))
     x = x if unit == 1 else x * (1 / unit)
     if sparse.issparse(x):
-        squares = graph.total(np.asarray(x.power(2).sum(axis=0)).ravel()) / n
+        squares = ranks.total(np.asarray(x.power(2).sum(axis=0)).ravel()) / n
         variance = np.maximum(squares - (mean / unit) ** 2, 0)
     else:
-        variance = graph.total(((x - mean / unit) ** 2).sum(axis=0)) / n
+        variance = ranks.total(((x - mean / unit) ** 2).sum(axis=0)) / n
     spread = np.sqrt(variance) * unit
     return np.stack([mean, 1 / np.where(spread > 1e-12 * np.abs(mean), spread, 1)])
 

@@ -112,7 +112,7 @@ def within_memory(task: Task, candidates: Candidates) -> Candidates:
     refusals = refused(sizes, candidates, place)
     if len(candidates) == 1:
         return candidates
-    too_large = {k: v for own in ranks_of(task.graph).of_all(refusals) for k, v in own.items()}
+    too_large = {k: v for own in ranks_of(task.graph).gather(refusals) for k, v in own.items()}
     for name, why in too_large.items():
         warn(f"{name} is not tried: {why}")
     return {name: one for name, one in candidates.items() if name not in too_large}

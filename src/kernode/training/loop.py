@@ -327,12 +327,12 @@ def _restored(
     if ranks.alone:
         return history
     on_cpu = [{name: value.cpu() for name, value in record.items()} for record in history]
-    received = ranks.told_value(on_cpu)
+    received = ranks.broadcast_object(on_cpu)
     if not received:
         return history
     with torch.no_grad():
         for values in state.values():
-            values.copy_(ranks.told(values.detach().contiguous(), "beginning"))
+            values.copy_(ranks.broadcast(values.detach().contiguous()))
     device = next(iter(state.values())).device
     return [{name: value.to(device) for name, value in record.items()} for record in received]
 
@@ -345,7 +345,7 @@ def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, T
     """
     known = {name: gradient for name, gradient in gradients.items() if gradient is not None}
     share = {name: 1 if name.startswith("map.") else ranks.size for name in known}
-    flat = ranks.add(torch.cat([g.reshape(-1) / share[name] for name, g in known.items()]), "gradients")
+    flat = ranks.add(torch.cat([g.reshape(-1) / share[name] for name, g in known.items()]))
     pieces = flat.split([g.numel() for g in known.values()])
     found = {name: piece.view(g.shape) for (name, g), piece in zip(known.items(), pieces, strict=True)}
     return {name: found.get(name) for name in gradients}
@@ -353,7 +353,7 @@ def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, T
 
 def _agreed(ranks: Ranks, record: dict[str, Tensor]) -> dict[str, Tensor]:
     """The first rank's figures, so that all keep the same epoch and stop at the same one."""
-    flat = ranks.told(torch.cat([value.double().reshape(-1) for value in record.values()]), "figures")
+    flat = ranks.broadcast(torch.cat([value.double().reshape(-1) for value in record.values()]))
     pieces = flat.split([value.numel() for value in record.values()])
     pairs = zip(record.items(), pieces, strict=True)
     return {name: piece.view(value.shape).to(value.dtype) for (name, value), piece in pairs}

@@ -9,7 +9,7 @@ import kernode as kn
 from graphs import CLUSTERS
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
-from kernode.maps import GAT, Free, HopMLP
+from kernode.maps import GAT, HopMLP, NodeEmbedding
 from kernode.models.changes import by_part, changed_loss
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.variants import (
@@ -104,7 +104,7 @@ def test_layers_repeat_the_hidden_width():
     [
         ("gat", {"dropout": 0.5}, "dropout"),
         ("GAT", {"input_dropout": 0.5}, "input_dropout"),
-        ("k3", {"map": Free(), "dropout": 0.5}, "dropout"),
+        ("k3", {"map": NodeEmbedding(), "dropout": 0.5}, "dropout"),
         ("k3", {"hidden": (), "dropout": 0.5}, "dropout"),
         ("sgc", {"dropout": 0.5}, "dropout"),
         ("k3", {"selection": "last", "select_by": "map"}, "select_by"),
@@ -275,4 +275,4 @@ def test_settings_may_have_a_number_for_each_replica_where_folds_choose():
 def test_width_follows_from_the_classes_where_it_was_left_open():
     assert Method(HopMLP(), DOT).for_classes(4).map.outputs == 4
     assert Method(HopMLP(outputs=9), DOT).for_classes(4).map.outputs == 9
-    assert Method(Free(), DOT).for_classes(4).map == Free(4)
+    assert Method(NodeEmbedding(), DOT).for_classes(4).map == NodeEmbedding(4)

@@ -5,7 +5,7 @@ import pytest
 from graphs import CLUSTERS
 from kernode.estimators.links import LinkPredictor
 from kernode.kernels import RBF, Linear, Normalized
-from kernode.maps import GAT, GCN, Free, HopMLP
+from kernode.maps import GAT, GCN, HopMLP, NodeEmbedding
 from kernode.models.changes import by_part
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
@@ -68,7 +68,7 @@ def test_changes_go_to_the_part_that_has_them():
 @pytest.mark.parametrize(("variant", "width"), [("kernel", 256), ("gae", 16), ("vgae", 32)])
 def test_a_map_without_a_width_gets_the_variants(variant, width):
     assert configure_links(variant, map=GAT())[0].map == GAT(outputs=width)
-    assert configure_links(variant, map=Free(8))[0].map == Free(8)
+    assert configure_links(variant, map=NodeEmbedding(8))[0].map == NodeEmbedding(8)
 
 
 @pytest.mark.parametrize(

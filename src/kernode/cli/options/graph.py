@@ -1,18 +1,19 @@
-"""A graph, or several: a name, a file, or tables and what is in which column."""
+"""A graph: a name, a file, or tables."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import harmless, say
+from kernode.cli.option_groups import argument, option
+from kernode.cli.options.settings import SetOptions, TableSettings
 from kernode.cli.ranks import processes
 from kernode.errors import InputError
 from kernode.progress import note
@@ -26,81 +27,33 @@ DATA_HELP = (
     "cora, citeseer, pubmed, an .npz graph, a table of edges, a store's folder, "
     "synthetic:nodes=20000,degree=10,… or duckdb:FILE?edges=TABLE&nodes=QUERY (also sqlite:)"
 )
-
-
-def table_option(help_text: str, *names: str) -> Any:
-    """An option about tables."""
-    panel = "Your own tables (CSV, TSV, Parquet, Arrow, JSON, Excel, DuckDB, SQLite)"
-    return typer.Option(*names, help=help_text, rich_help_panel=panel, show_default=False)
-
-
 NodesOption = Annotated[
-    list[str] | None, table_option("Table of nodes: ids, features, labels. May be repeated.")
-]
-EncodingOption = Annotated[
-    str | None, table_option("Of text files: utf-8, cp1252, …; left out: UTF-8, else Windows-1252.")
+    list[str] | None,
+    option("Table of nodes: ids, features, labels (CSV, Parquet, Arrow, JSON, Excel, …). May be repeated."),
 ]
 SplitOption = Annotated[
     str | None,
-    typer.Option(
-        help="fastgcn, public, jk, fractions 0.6/0.2/0.2, counts 140/500/1000, 20-per-class, or a file "
+    option(
+        "fastgcn, public, jk, fractions 0.6/0.2/0.2, counts 140/500/1000, 20-per-class, or a file "
         "(.npz, .json, .csv)."
     ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions:
-    """What is in which column of tables."""
+class TableOptions(SetOptions):
+    """Tables of graphs."""
+
+    takes: ClassVar[dict[str, Any]] = {"table": TableSettings}
 
     nodes: NodesOption = None
-    label: Annotated[str | None, table_option("Column of the classes; gaps are unknown.")] = None
-    id: Annotated[str | None, table_option("Column of the nodes' ids.")] = None
-    source: Annotated[str | None, table_option("Column of the edges' first nodes.")] = None
-    target: Annotated[str | None, table_option("Column of the edges' second nodes.")] = None
-    weight: Annotated[str | None, table_option("Column of the edges' weights.")] = None
-    source_prefix: Annotated[
-        str | None, table_option("Put before the ids of sources, where targets are numbered alike.")
-    ] = None
-    target_prefix: Annotated[str | None, table_option("The same for the ids of targets.")] = None
-    negative: Annotated[
-        Literal["absolute", "drop"] | None,
-        table_option("What to do with weights below 0.", "--negative-weights"),
-    ] = None
-    features: Annotated[
-        str | None,
-        table_option("Columns to learn from, with kinds if need be: year,venue:category,title:text."),
-    ] = None
-    positions: Annotated[
-        int | None,
-        table_option("Random-projection positions beside the degree; 64 without features, else 0."),
-    ] = None
-    unknown: Annotated[
-        str | None,
-        table_option("What means not known in the label column: '-1,unknown'; '' for none."),
-    ] = None
-    decimal: Annotated[str | None, table_option("Decimal sign, '.' or ','; left out: as it looks.")] = None
-    dates: Annotated[str | None, table_option("Order of dates, dmy or mdy; left out: as it looks.")] = None
-    encoding: EncodingOption = None
-    header: Annotated[
-        bool | None,
-        table_option("Whether text files begin with names; left out: as it looks.", "--header/--no-header"),
-    ] = None
-
-    def given(self) -> dict[str, Any]:
-        """The options that were given, by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(TableOptions)}
-        return {name: value for name, value in values.items() if value not in (None, [])}
+    label: Annotated[str | None, option("Column of the classes; empty cells are unknown.")] = None
 
     def columns(self) -> dict[str, Any]:
-        """The same as the arguments of ``read_table``."""
-        parsers: dict[str, Any] = {"features": parse_features, "unknown": lambda text: text.split(",")}
-        return {name: parsers.get(name, lambda value: value)(value) for name, value in self.given().items()}
-
-    @property
-    def node_files(self) -> tuple[str, ...]:
-        """The files that tables of nodes are in."""
-        return tuple(map(file_of, self.nodes or ()))
+        """What is given about tables, as arguments of ``read_table``."""
+        own = {"nodes": self.nodes or None, "label": self.label}
+        given = {name: value for name, value in own.items() if value is not None}
+        return given | self.part("table").columns()
 
     def graphs(self, names: list[str]) -> list[Graph]:
         """Several graphs; the options are about each table among them."""
@@ -114,9 +67,10 @@ class TableOptions:
 class GraphOptions(TableOptions):
     """One graph: a name, a file, or tables."""
 
-    data: Annotated[str, typer.Argument(help=DATA_HELP)]
+    data: Annotated[str, argument(DATA_HELP)]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if Path(self.data).suffix.lower() == ".safetensors":
             raise InputError(f"{self.data} is a model, not a graph.", "wrong-file", path=self.data)
 
@@ -127,7 +81,7 @@ class GraphOptions(TableOptions):
     @property
     def inputs(self) -> tuple[str, ...]:
         """The files that are read."""
-        return file_of(self.data), *self.node_files
+        return file_of(self.data), *map(file_of, self.nodes or ())
 
     def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
         """Refuse before a graph is made or read where no method fits; what does not is left out later."""
@@ -145,7 +99,7 @@ class GraphOptions(TableOptions):
         return data_name(self.data)
 
     @property
-    def files(self) -> list[str]:
+    def model_words(self) -> list[str]:
         """Words for a command that has a model of it: its files, none where its name is enough."""
         from kernode.io.registry import is_registered
         from kernode.io.tables import is_table
@@ -153,25 +107,19 @@ class GraphOptions(TableOptions):
         named = is_registered(self.data) or not Path(self.data).is_dir()
         if not is_table(self.data) and not Path(self.data).suffix and named:
             return []
-        return [self.data, *self._options("nodes", "encoding")]
+        encoding = self.part("table").encoding
+        return ["--graph", *self._words, *(["--set", f"table.encoding={encoding}"] if encoding else [])]
 
     @property
     def words(self) -> list[str]:
         """Words for a command that reads it again."""
-        return [self.data, *self._options(*self.given())]
+        changes = [one for one in self.changes or () if one.startswith("table.")]
+        label = [] if self.label is None else ["--label", self.label]
+        return [*self._words, *label, *(word for one in changes for word in ("--set", one))]
 
-    def _options(self, *names: str) -> list[str]:
-        """The options that were given, of these, as words."""
-        found = []
-        for name, value in self.given().items():
-            option = "negative-weights" if name == "negative" else name.replace("_", "-")
-            flags = {True: [f"--{option}"], False: [f"--no-{option}"]}
-            several = value if isinstance(value, list) else [value]
-            if name in names:
-                found += flags[value] if isinstance(value, bool) else [
-                    word for one in several for word in (f"--{option}", str(one))
-                ]  # fmt: skip
-        return found
+    @property
+    def _words(self) -> list[str]:
+        return [self.data, *(word for one in self.nodes or () for word in ("--nodes", str(one)))]
 
 
 def file_of(data: str) -> str:
@@ -195,19 +143,6 @@ def data_name(data: str) -> str:
         return re.sub(r"[^\w=]+", "-", data)  # file names on Windows have no colons
     data = file_of(data)
     return Path(data).stem if Path(data).suffix else Path(data).name.lower()
-
-
-def parse_features(text: str) -> dict[str, str | None]:
-    """Columns, each with its kind or None.
-
-    >>> parse_features("year, venue:category")
-    {'year': None, 'venue': 'category'}
-    """
-    columns = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, kind = part.rpartition(":") if ":" in part else (part, "", "")
-        columns[name.strip()] = kind.strip() or None
-    return columns
 
 
 def graph_of(data: str, columns: Mapping[str, Any]) -> Graph:
@@ -236,8 +171,8 @@ def load_data(data: str) -> Graph:
 
     if not is_store(data):
         raise InputError(
-            f"{data} is not a store, which several processes can share. Make one: kernode data shard {data} "
-            "-o FOLDER, and give the folder.",
+            f"{data} is not a store, which several processes can share. Make one: "
+            f"kernode data convert {data} -o FOLDER, and give the folder.",
             "unsupported",
         )
     return Store.open(data).share(join())

@@ -7,15 +7,16 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
 from rich.markup import escape
 
 from kernode.cli.console import harmless, print_json, say, write_data
 from kernode.cli.files import Table, as_csv, rows_of, write_table
-from kernode.cli.options.graph import EncodingOption, NodesOption, file_of, load_data, print_notes
-from kernode.cli.options.run import DeviceOption, OutputOptions
+from kernode.cli.option_groups import argument, option
+from kernode.cli.options.graph import NodesOption, file_of, load_data, print_notes
+from kernode.cli.options.run import OutputOptions
+from kernode.cli.options.settings import DeviceSettings, SetOptions
 from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
@@ -23,13 +24,10 @@ if TYPE_CHECKING:
     from kernode.graph.lookup import Positions
     from kernode.models.model import Model
 
-_DATA_HELP = (
-    "Its graph, or another with the same columns; not needed where the model has its graph or "
-    "that is a built-in one."
-)
 OutTableOption = Annotated[
-    Path | None, typer.Option("--out", "-o", help="FILE.csv, .parquet or .json; stdout if not given.")
+    Path | None, option("FILE.csv, .parquet or .json; stdout if not given.", "--out", "-o")
 ]
+CountOption = Annotated[int, option("How many.", "--count", "-k", min=1)]
 
 
 @dataclass(frozen=True)
@@ -42,24 +40,6 @@ class Opened:
     repairs: tuple[Any, ...]
     from_tables: bool = False  # which were read just now
 
-    @classmethod
-    def of(cls, model: Any, *, from_tables: bool = False) -> Opened:
-        """About every node of the graph."""
-        from kernode.graph import positions
-
-        graph = model.graph_
-        return cls(model, positions(range(graph.n_nodes)), graph.notes, graph.repairs, from_tables)
-
-    @classmethod
-    def extended(cls, model: Any, nodes: Any, edges: Any, encoding: str | None = None) -> Opened:
-        """The model after nodes and edges arrived at its graph, about the nodes that did."""
-        from kernode.graph import positions
-
-        old, grown = model.graph_, model.extend(None, nodes, edges, encoding=encoding)
-        new = grown.graph_
-        arrived = positions(range(old.n_nodes, new.n_nodes))
-        return cls(grown, arrived, new.notes[len(old.notes) :], new.repairs[len(old.repairs) :], True)
-
     @property
     def graph(self) -> Graph:
         """The graph that answers are about."""
@@ -71,7 +51,7 @@ class Opened:
         """The estimator's model on the graph."""
         return self.model._fitted() if hasattr(self.model, "split_") else self.model._on(None)
 
-    def print_json(self, model: LinkModelOptions, **facts: Any) -> None:
+    def print_json(self, model: ModelOptions, **facts: Any) -> None:
         """Print facts as JSON, with the model's file, the graph and its notes."""
         about = {"model": str(model.model), "dataset": self.graph.name}
         print_json({**about, **facts, "notes": list(self.notes)})
@@ -109,14 +89,29 @@ class Opened:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinkModelOptions:
-    """A saved model, and its graph."""
+class _TableSettings:
+    """How tables are read that a model answers about."""
 
-    model: Annotated[Path, typer.Argument(help="A model file that `kernode fit` or `kernode links` wrote.")]
-    data: Annotated[str | None, typer.Argument(help=_DATA_HELP)] = None
+    encoding: str | None = None
+    as_new_graph: bool = False  # though the tables mention nodes of the model's own graph
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(SetOptions):
+    """A saved model, and the graph that it answers about."""
+
+    takes: ClassVar[dict[str, Any]] = {"table": _TableSettings, "run": DeviceSettings}
+
+    model: Annotated[Path, argument("A model file that `kernode fit` or `kernode links` wrote.")]
+    data: Annotated[
+        str | None,
+        option(
+            "Its graph, or another with the same columns; not needed where the model has its graph or "
+            "that is a built-in one.",
+            "--graph",
+        ),
+    ] = None
     nodes: NodesOption = None
-    encoding: EncodingOption = None
-    device: DeviceOption = "auto"
 
     @property
     def inputs(self) -> tuple[str | Path | None, ...]:
@@ -126,43 +121,75 @@ class LinkModelOptions:
 
     def open(self, *tasks: str) -> Opened:
         """Read both files. ``tasks``: what the model may be of, "classes" (the default) or "links"."""
-        return self._on_graph(*read_model_of(self.model, tasks or ("classes",), self.device))
-
-    def _on_graph(self, model: Model, device: str) -> Opened:
         from kernode.estimators.load import as_estimator
-        from kernode.io.tables import is_table
-
-        graph = graph_for(model, self.data, self.nodes, self.encoding)
-        estimator = as_estimator(model, graph, device, self.model)
-        return Opened.of(estimator, from_tables=self.data is not None and is_table(self.data))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelOptions(LinkModelOptions):
-    """A saved model, and the graph that it answers about."""
-
-    whole: Annotated[
-        bool,
-        typer.Option(
-            "--whole", help="Take tables as a graph of their own, though they mention the model's nodes."
-        ),
-    ] = False
-
-    def _on_graph(self, model: Model, device: str) -> Opened:
-        from kernode.estimators.load import as_estimator
-        from kernode.io import read_table
-        from kernode.io.tables import is_table
+        from kernode.graph import positions
         from kernode.tasks.classes.model import NodeModel
 
-        tables = self.data is not None and is_table(self.data) and model.encoding is not None
-        if not tables or self.whole or not isinstance(model, NodeModel):
-            return super()._on_graph(model, device)
-        assert self.data is not None
-        assert model.encoding is not None
-        graph = read_table(self.data, self.nodes or None, like=model.encoding, encoding=self.encoding)
-        if not model.is_own(graph):
-            self._require_listed(model, graph)
-        return Opened.of(as_estimator(model, graph, device), from_tables=True)
+        model, device = self._read(*tasks or ("classes",))
+        graph, tables = self._graph_for(model)
+        if tables and isinstance(model, NodeModel) and not self.part("table").as_new_graph:
+            assert graph is not None
+            if not model.is_own(graph):
+                self._require_listed(model, graph)
+        estimator = as_estimator(model, graph, device, self.model)
+        own = estimator.graph_
+        return Opened(estimator, positions(range(own.n_nodes)), own.notes, own.repairs, tables)
+
+    def extended(self, nodes: list[str] | None, edges: str | None) -> Opened:
+        """Read both files, and let nodes and edges arrive at the graph that the model learned from."""
+        from kernode.estimators.load import as_estimator
+        from kernode.graph import positions
+
+        model, device = self._read("classes")
+        given = self.data is not None or bool(self.nodes)
+        old = self._graph_for(model)[0] if given else model.own_graph()
+        if old is None or not model.is_own(old):
+            raise InputError(
+                f"{self.data or self.model} does not hold {model.dataset!r}, the graph that the model "
+                "learned from. Give its own tables, or train with kernode fit … --with-graph.",
+                "missing", setting="nodes",
+            )  # fmt: skip
+        if old.encoding is None:
+            raise InputError(
+                f"{old.name!r} was not read from tables, so that no table says what new nodes are. Use "
+                f"Python: kernode.load_model({str(self.model)!r}).extend(None, features, edges).",
+                "unsupported",
+            )
+        encoding = self.part("table").encoding
+        grown = as_estimator(model, old, device).extend(None, nodes, edges, encoding=encoding)
+        new = grown.graph_
+        arrived = positions(range(old.n_nodes, new.n_nodes))
+        return Opened(grown, arrived, new.notes[len(old.notes) :], new.repairs[len(old.repairs) :], True)
+
+    def _read(self, *tasks: str) -> tuple[Any, str]:
+        """The model, of one of these tasks, and the device that it answers on."""
+        from kernode.models.file import read_model
+        from kernode.tasks.links.model import LinkModel
+
+        model = read_model(self.model)
+        task = "links" if isinstance(model, LinkModel) else "classes"
+        if task not in tasks:
+            sentence = f"{self.model} is a model of {task}. Give a model of {tasks[0]}."
+            raise InputError(sentence, "wrong-file", path=self.model)
+        return model, str(self.part("run").place().device)
+
+    def _graph_for(self, model: Model) -> tuple[Graph | None, bool]:
+        """The graph that is given, None for the model's own, and whether it was read from tables.
+
+        Tables are read as those that the model learned from.
+        """
+        from kernode.io import read_table
+        from kernode.io.tables import is_table
+
+        tables, encoding = self.data is not None and is_table(self.data), self.part("table").encoding
+        if self.data is not None and tables and model.encoding is not None:
+            nodes = self.nodes or None
+            return read_table(self.data, nodes, like=model.encoding, encoding=encoding), True
+        for name, value in (("nodes", self.nodes), ("encoding", encoding)):
+            if value:
+                must = "give a table of edges, and a model that learned from tables."
+                raise InputError(f"this is about tables: {must}", "no-effect", setting=name)
+        return None if self.data is None else load_data(self.data), tables
 
     def _require_listed(self, model: Model, graph: Graph) -> None:
         """Refuse tables whose edges mention nodes of the model's graph that are not listed."""
@@ -189,63 +216,8 @@ class ModelOptions(LinkModelOptions):
                 f"edges mention {own:,} nodes of {model.dataset!r}, the graph that the "
                 f"model learned from, which are not listed. If new nodes arrive at it: {arriving}. Else "
                 "take the tables as a graph of their own.",
-                "ambiguous", setting="whole",
+                "ambiguous", setting="as_new_graph",
             )  # fmt: skip
-
-    def extended(self, nodes: list[str] | None, edges: str | None) -> Opened:
-        """Read both files, and let nodes and edges arrive at the graph, which the model learned from."""
-        from kernode.estimators.load import as_estimator
-
-        model, device = read_model_of(self.model, ("classes",), self.device)
-        given = self.data is not None or bool(self.nodes)
-        graph = graph_for(model, self.data, self.nodes, self.encoding) if given else model.own_graph()
-        if graph is None or not model.is_own(graph):
-            raise InputError(
-                f"{self.data or self.model} does not hold {model.dataset!r}, the graph that the model "
-                "learned from. Give its own tables, or train with kernode fit … --with-graph.",
-                "missing", setting="nodes",
-            )  # fmt: skip
-        if graph.encoding is None:
-            raise InputError(
-                f"{graph.name!r} was not read from tables, so that no table says what new nodes are. Use "
-                f"Python: kernode.load_model({str(self.model)!r}).extend(None, features, edges).",
-                "unsupported",
-            )
-        return Opened.extended(as_estimator(model, graph, device), nodes, edges, self.encoding)
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueryOptions(ModelOptions):
-    """A saved model for queries: its graph is an option, because the arguments are nodes."""
-
-    data: Annotated[str | None, typer.Option("--graph", help=_DATA_HELP, show_default=False)] = None
-
-
-def read_model_of(path: Path, tasks: tuple[str, ...], device: str) -> tuple[Any, str]:
-    """A model of one of these tasks, and the device that it answers on."""
-    from kernode.compute.place import Place
-    from kernode.models.file import read_model
-    from kernode.tasks.links.model import LinkModel
-
-    model = read_model(path)
-    task = "links" if isinstance(model, LinkModel) else "classes"
-    if task not in tasks:
-        raise InputError(f"{path} is a model of {task}. Give a model of {tasks[0]}.", "wrong-file", path=path)
-    return model, str(Place.of(model.precision, device).device)
-
-
-def graph_for(model: Model, data: str | None, nodes: list[str] | None, encoding: str | None) -> Graph | None:
-    """The graph that is given with a model; None: its own. Tables are read as those it learned from."""
-    from kernode.io import read_table
-    from kernode.io.tables import is_table
-
-    if data is not None and is_table(data) and model.encoding is not None:
-        return read_table(data, nodes or None, like=model.encoding, encoding=encoding)
-    for name, value in (("nodes", nodes), ("encoding", encoding)):
-        if value:
-            sentence = "this is about tables: give a table of edges, and a model that learned from tables."
-            raise InputError(sentence, "no-effect", setting=name)
-    return None if data is None else load_data(data)
 
 
 def as_node(graph: Graph, text: str) -> str | int:
@@ -258,7 +230,13 @@ def chosen_nodes(graph: Graph, text: str, setting: str) -> Positions:
     """Return the nodes of a list "a,b,c", or of a file with one per line."""
     import numpy as np
 
-    names = [name.strip() for name in _listed(text) if name.strip()]
+    try:
+        listed = Path(text).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(f"{text} is not a text file in UTF-8.", "wrong-file", path=text) from None
+    except (OSError, ValueError):  # no such file, or a text that cannot be the name of one
+        listed = text.split(",")
+    names = [name.strip() for name in listed if name.strip()]
     if not names:
         raise InputError(f"{text} names no node. Give a,b,c or a file.", "too-few", setting=setting)
     nodes = graph.find([as_node(graph, name) for name in names])
@@ -267,15 +245,6 @@ def chosen_nodes(graph: Graph, text: str, setting: str) -> Positions:
         twice = names_of(graph, values[counts > 1])[0]
         raise InputError(f"{twice} is listed twice. List each node once.", "duplicate", setting=setting)
     return nodes
-
-
-def _listed(text: str) -> list[str]:
-    try:
-        return Path(text).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise InputError(f"{text} is not a text file in UTF-8.", "wrong-file", path=text) from None
-    except (OSError, ValueError):  # no such file, or a text that cannot be the name of one
-        return text.split(",")
 
 
 def names_of(graph: Graph, nodes: Any) -> Any:

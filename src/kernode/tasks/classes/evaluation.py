@@ -30,6 +30,7 @@ from kernode.version import versions
 FEW = 100  # nodes: below, an accuracy's own uncertainty is given with it
 _SHOWN = 0.9  # the threshold that a terminal shows
 _MOST_CLASSES = 12  # that a terminal shows
+_WIDEST = 22  # name of a class: a line has 80 columns
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
@@ -70,7 +71,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNode
         "versions": versions(),
         "seconds_per_epoch": round(model.seconds / max(1, epochs), 5),
     }
-    return Report(figures, lambda figures: lines(figures["test"]))
+    return Report(figures, fit_lines)
 
 
 def evaluate(
@@ -226,10 +227,48 @@ def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str
     ]
 
 
+def fit_lines(report: dict[str, Any]) -> list[str]:
+    """The report of a fit in words, for a terminal of 80 columns."""
+    r, test, validation = report["replicas"], report["test"], report["validation"]
+    found = _choice_lines(report) if report["chosen_by_validation"] else []
+    found += lines(test, "test accuracy")
+    if validation["accuracy_mean"] is not None:
+        found.append(
+            f"{'validation accuracy':<20} {percent(validation, 'accuracy', r)}{all_runs(validation)}"
+        )
+    if similarity := test["similarity"]:
+        spread = f" ± {similarity['map_std']:.2f}" if r > 1 else ""
+        # Among few nodes hardly ten are of one class: even the best order would seem imprecise.
+        ten = "" if test["nodes"] < FEW else f", {similarity['precision_at_10']:.2f} % precision at 10"
+        found.append(f"{'similar nodes':<20} {similarity['map']:.2f}{spread} % mAP{ten}")
+    if report["hop_weights"]:
+        shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
+        empty = "; –: no such term" if "–" in shown else ""
+        found.append(f"{'hop weights ω':<20} {'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")
+    return found
+
+
+def _choice_lines(report: dict[str, Any]) -> list[str]:
+    """The method that was kept, and below it the others, each with its epochs."""
+    by, epochs = "mAP" if report["select_by"] == "map" else "accuracy", report["epochs_tried"]
+    after = {
+        name: f"{figure:.2f} % after {epochs[name]}"
+        for name, figure in report["chosen_by_validation"].items()
+    }
+    chosen = report["variant"]
+    s = "s" * (epochs[chosen] != 1)
+    found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}"]
+    found.append(f"{'':<20} not: {', '.join(f'{name} {figure}' for name, figure in after.items())}")
+    test = report["test"]
+    if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:
+        found.append(f"{'':<20} chosen once for all runs; their validation and test nodes overlap")
+    return found
+
+
 def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
     """The figures of some nodes in words, for a terminal."""
     if not figures.get("nodes"):
-        return ["no node was kept for a test"]
+        return [f"{title:<20} none: no node was kept for a test"]
     r = len(figures["runs"])
     few = ""
     if (n := figures["nodes"]) < FEW:
@@ -240,16 +279,25 @@ def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
     found += [f"{'':<20} {line}" for line in baseline_lines(figures)]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
     found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
-    names = [str(one["class"]) for one in figures["classes"]]
-    widest = max(map(len, names))
+    names = [_short(str(one["class"]), _WIDEST) for one in figures["classes"]]
+    widest = max(5, *map(len, names))
     found.append(f"{'class':<{widest}}  precision  recall      F1  support  mostly taken for")
-    for i, one in enumerate(figures["classes"][:_MOST_CLASSES]):
+    order = sorted(range(len(names)), key=lambda i: -figures["classes"][i]["support"])
+    for i in order[:_MOST_CLASSES]:
+        one = figures["classes"][i]
         numbers = f"{one['precision']:9.1f} {one['recall']:7.1f} {one['f1']:7.1f} {one['support']:8,.0f}"
         others = [0 if j == i else count for j, count in enumerate(figures["confusion"][i])]
-        wrong = names[others.index(max(others))] if any(others) else ""
-        found.append(f"{names[i]:<{widest}}  {numbers}  {wrong}".rstrip())
-    more = len(names) - _MOST_CLASSES
-    return found if more <= 0 else [*found, f"… and {more} more"]
+        wrong = _short(names[others.index(max(others))], _WIDEST - 4) if any(others) else ""
+        shown = f"{numbers}  {wrong}" if one["support"] else "no test node"
+        found.append(f"{names[i]:<{widest}}  {shown}".rstrip())
+    if rest := order[_MOST_CLASSES:]:
+        nodes = sum(figures["classes"][i]["support"] for i in rest)
+        found.append(f"… and {len(rest):,} more classes with {nodes:,.0f} test nodes")
+    return found
+
+
+def _short(name: str, width: int) -> str:
+    return name if len(name) <= width else f"{name[: width - 1]}…"
 
 
 def all_runs(figures: dict[str, Any]) -> str:

@@ -152,25 +152,25 @@ class Method(KernelMethod, NodeMethod):
             parameters["class_bias"] = torch.zeros(shape, dtype=place.dtype, device=place.device)
         return parameters
 
-    def beginning(self, parameters: Parameters, prepared: Any) -> Tensor | None:
+    def first_layer(self, parameters: Parameters, prepared: Any) -> Tensor | None:
         """What evaluation and the next training step share, where the map has such a part."""
         if not isinstance(self.map, StagedMap):
             return None
-        return self.map.beginning(part(parameters, "map."), prepared)
+        return self.map.first_layer(part(parameters, "map."), prepared)
 
     def embed(
         self,
         parameters: Parameters,
         prepared: Any,
         dropout: Dropout | None = None,
-        beginning: Tensor | None = None,
+        first: Tensor | None = None,
     ) -> Tensor:
-        """g of every node: r × n × d; from its beginning, where that has been computed already."""
+        """g of every node: r × n × d; from its first layer, where that has been computed already."""
         own = part(parameters, "map.")
-        if beginning is None or (dropout is not None and dropout.of_input is not None):
+        if first is None or (dropout is not None and dropout.of_input is not None):
             return self.map(own, prepared, dropout)
         assert isinstance(self.map, StagedMap)
-        return self.map.finish(own, prepared, beginning, dropout)
+        return self.map.later_layers(own, prepared, first, dropout)
 
     def scores(
         self,

@@ -47,7 +47,7 @@ class NodeModelOnGraph(ModelOnGraph):
         if not isinstance(self.graph, GraphShare):
             return self.g, nodes
         share, own = self.graph, self.g
-        exchange = Exchange(share.ranks, share.bounds, nodes, self.place.device, "answers")
+        exchange = Exchange(share.ranks, share.bounds, nodes, self.place.device)
         return rows_for_all(exchange, own), exchange.at(nodes)
 
     @torch.no_grad()
@@ -214,7 +214,7 @@ def similar_in_shares(
         found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)
         here = [[(share.start + node, value) for node, value in one] for one in found]
     names, best = share.node_names, []
-    for query, *shares in zip(queries.tolist(), *share.ranks.of_all(here), strict=True):
+    for query, *shares in zip(queries.tolist(), *share.ranks.gather(here), strict=True):
         others = [pair for one in shares for pair in one if pair[0] != query]
         first = sorted(others, key=lambda pair: (-pair[1], pair[0]))[:k]
         best.append(SimilarNodes([(node if names is None else names[node], value) for node, value in first]))

@@ -86,7 +86,7 @@ class NodeLearner(KernelLearner):
             # Every rank computes the same loss, on g of the nodes that train or validate: these alone
             # are brought together, and from here on they are all nodes that there are.
             share, wanted = task.graph, np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
-            self.known = Exchange(share.ranks, share.bounds, wanted, place.device, "known nodes")
+            self.known = Exchange(share.ranks, share.bounds, wanted, place.device)
             at = self.known.at
             nodes = replace(nodes, train=at(nodes.train), validation=at(nodes.validation))
             first = _first_of(share, prepared)
@@ -110,21 +110,21 @@ class NodeLearner(KernelLearner):
         return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
 
     def _embed(
-        self, parameters: Parameters, dropout: Dropout | None = None, beginning: Tensor | None = None
+        self, parameters: Parameters, dropout: Dropout | None = None, first: Tensor | None = None
     ) -> Tensor:
         """g of every node, or where ranks share them of those that train or validate: r × n × d."""
-        g = self.method.embed(parameters, self.prepared, dropout, beginning)
+        g = self.method.embed(parameters, self.prepared, dropout, first)
         return g if self.known is None else rows_for_all(self.known, g)
 
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
-        beginning = self.method.beginning(self.parameters, self.prepared) if self.shares_evaluation else None
-        self.keep_for_step(beginning)
-        return self._evaluate_from(None if beginning is None else beginning.detach())
+        first = self.method.first_layer(self.parameters, self.prepared) if self.shares_evaluation else None
+        self.keep_for_step(first)
+        return self._evaluate_from(None if first is None else first.detach())
 
     @torch.no_grad()
-    def _evaluate_from(self, beginning: Tensor | None) -> dict[str, Tensor]:
-        g = self._embed(self.current, None, beginning)
+    def _evaluate_from(self, first: Tensor | None) -> dict[str, Tensor]:
+        g = self._embed(self.current, None, first)
         values = {}
         if self.validation.shape[1]:
             scores = self.method.scores(self.current, g, self.training_nodes, self.validation)

@@ -21,13 +21,13 @@ from kernode.maps import (
     GCNII,
     MLP,
     ClassicGNN,
+    ConcatMap,
     Diffusion,
     FeatureMap,
     HopMLP,
     HopNet,
     OnColumns,
     Presmoothed,
-    SideBySide,
     Smoother,
     Stages,
     Standardized,
@@ -263,7 +263,7 @@ _SIMILAR = {
         Standardized(HopNet(hidden=(256,), outputs=32, **_RAW)), 0.5, 0.3, **_NEAR,
     ),
     # Side by side with features that no label has touched: nodes of unknown classes stay apart.
-    "similarity-open": _similar(SideBySide(_NEAR_MAP, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
+    "similarity-open": _similar(ConcatMap(_NEAR_MAP, share=0.95), 0.5, 0.5, weight_decay=5e-4, dropout=0.8),
 }  # fmt: skip
 
 # Eq. 5's smoother as a kernel, and a ridge regression on it: an answer in seconds.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernode.kernels import Linear, Normalized
 from kernode.maps import GCN, Diffusion, HopMLP
-from kernode.maps.layers.sizes import HOPS, ROWS, WIDTHS
+from kernode.maps.base import HOPS, ROWS, WIDTHS
 from kernode.models.variants import Catalogue, Tuned, Variant
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training

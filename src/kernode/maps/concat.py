@@ -27,7 +27,7 @@ def _of_maps(how: Callable[[Iterable[bool]], bool], name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class SideBySide(FeatureMap):
+class ConcatMap(FeatureMap):
     """``g(v) = (√(1−s) a(v)/‖a(v)‖, √s b(v)/‖b(v)‖)``, so that K̄ = (1−s) K̄_a + s K̄_b.
 
     A kernel that learned some classes hardly separates nodes of others. Next to label-free features it still
@@ -38,8 +38,8 @@ class SideBySide(FeatureMap):
 
     Vectors are compared, not read as class scores: for nearest centroids, ``objective="kernel"``.
 
-    >>> from kernode.maps import HopMLP, SideBySide
-    >>> SideBySide(HopMLP((64,), 32), share=0.3).reach
+    >>> from kernode.maps import HopMLP, ConcatMap
+    >>> ConcatMap(HopMLP((64,), 32), share=0.3).reach
     10
     """
 

@@ -1,38 +1,34 @@
-"""``kernode missing``: the likeliest links that a graph does not have."""
+"""``kernode predict-links``: the likeliest links that a graph does not have."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from kernode.cli.console import progress
 from kernode.cli.files import WRITERS, Table, check_out
-from kernode.cli.options.model import LinkModelOptions, OutTableOption, as_node, names_of
+from kernode.cli.option_groups import argument
+from kernode.cli.options.model import CountOption, ModelOptions, OutTableOption, as_node, names_of
 from kernode.cli.options.run import OutputOptions
 
 
-def missing(
+def predict_links(
     *,
-    model: LinkModelOptions,
-    node: Annotated[
-        str | None, typer.Option(help="Links of this node; of the whole graph if not given.")
-    ] = None,
-    count: Annotated[int, typer.Option("--count", "-k", help="How many.", min=1)] = 10,
+    model: ModelOptions,
+    node: Annotated[str | None, argument("Links of this node; of the whole graph if not given.")] = None,
+    count: CountOption = 10,
     out: OutTableOption = None,
     output: OutputOptions,
 ) -> None:
     """Write the likeliest node pairs without an edge, with the probability of a link.
 
-    No edge of the graph is among them, whether it trained the model or was held out to choose or to test.
-    Every pair is looked at, and of equally likely ones the first in the graph come first.
+    Every pair is compared; edges that were held out to choose or to test are left out, too.
 
-    Example: [bold]kernode missing cora-links-auto.safetensors -k 20[/]
+    Example: [bold]kernode predict-links cora-links-auto.safetensors -k 20[/]
 
-    Of one node: [bold]kernode missing links.safetensors edges.csv --nodes nodes.csv --node ann[/]
+    Of one node: [bold]kernode predict-links links.safetensors ann --graph edges.csv --nodes nodes.csv[/]
     """
     check_out(out, WRITERS, model.inputs)
-    with progress("missing", quiet=output.silent):
+    with progress("predict-links", quiet=output.silent):
         opened = model.open("links")
         graph = opened.graph
         own = None if node is None else int(graph.find([as_node(graph, node)])[0])

@@ -10,14 +10,12 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.graph import Graph
-from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, Parameters
-from kernode.maps.layers.linear import initial_weight
-from kernode.maps.layers.sizes import STATES, width_of
+from kernode.maps.base import FeatureMap, Parameters, width_of
+from kernode.maps.layers.mlp import initial_weight
 
 
 @dataclass(frozen=True)
-class Free(FeatureMap):
+class NodeEmbedding(FeatureMap):
     """``g(v)`` is itself the parameter: any kernel of rank ≤ d on these nodes can be expressed.
 
     - ``outputs``: d; None for one per class.
@@ -27,10 +25,6 @@ class Free(FeatureMap):
 
     drops: ClassVar[bool] = False
     per_node: ClassVar[bool] = True
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """The vectors, their gradient and Adam's moments."""
-        return float(STATES * sizes.nodes * width_of(self) * place.dtype.itemsize)
 
     def prepare(self, graph: Graph, place: Place) -> int:
         """Only the number of nodes matters."""

@@ -1,0 +1,224 @@
+"""``--set PART.NAME=VALUE``: settings that few people change, in one spelling for all commands."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_type_hints
+
+from kernode.cli.files import check_folder
+from kernode.cli.option_groups import option
+from kernode.cli.ranks import rank
+from kernode.errors import InputError, bad_setting
+
+if TYPE_CHECKING:
+    from kernode.compute.place import Place
+    from kernode.training.tensorboard import TensorBoard
+
+_HELP = (
+    "A setting by its part: training.patience=50, map.hops=3, map='GCN(hidden=(64,))', table.weight=km, "
+    "run.device=cpu. May be repeated."
+)
+METHOD = dict.fromkeys(("map", "kernel", "loss", "training", "method"))  # parts that check their own settings
+_NAMES = {
+    "table": "id source target weight source_prefix target_prefix negative features positions unknown "
+    "decimal dates encoding header as_new_graph",
+    "map": "hops layers hidden powers hop_weights",
+    "loss": "objective kernel_loss kernel_weight margin triplets class_weights",
+    "training": "learning_rate weight_decay dropout input_dropout selection select_by patience averaging",
+    "run": "device threads precision deterministic tensorboard checkpoint_every backend batch folds "
+    "choose_on study",
+}
+# Options of 0.2, by what to write now; errors about a setting name it in the same way.
+MOVED = {
+    f"--{name.replace('_', '-')}": f"--set {part}.{name}=…"
+    for part, names in _NAMES.items()
+    for name in names.split()
+} | {
+    "--map": "--set map=…",
+    "--kernel": "--set kernel=…",
+    "--negative-weights": "--set table.negative=…",
+    "--no-header": "--set table.header=false",
+    "--whole": "--set table.as_new_graph=true",
+    "--settings": "--set FILE.toml",
+    "--against": "the first of --variants",
+    "--plane": "--layout",
+    "--log-file": "kernode --log-file FILE …, before the command",
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TableSettings:
+    """How tables are read: what is in which column, and how it is written."""
+
+    id: str | None = None
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    source_prefix: str | None = None  # before the ids of sources, where targets are numbered alike
+    target_prefix: str | None = None
+    negative: Literal["absolute", "drop"] | None = None  # weights below 0
+    features: str | None = None  # columns, with kinds if need be: year,venue:category,title:text
+    positions: int | None = None  # random-projection positions; 64 without features, else 0
+    unknown: str | None = None  # values of the label column that mean not known: -1,unknown
+    decimal: str | None = None
+    dates: str | None = None  # dmy or mdy
+    encoding: str | None = None
+    header: bool | None = None
+
+    def columns(self) -> dict[str, Any]:
+        """What is given, as arguments of ``read_table``."""
+        parsers: dict[str, Any] = {"features": parse_features, "unknown": lambda text: text.split(",")}
+        values = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: parsers.get(name, lambda value: value)(value) for name, value in values.items()}
+
+
+def parse_features(text: str) -> dict[str, str | None]:
+    """Columns, each with its kind or None.
+
+    >>> parse_features("year, venue:category")
+    {'year': None, 'venue': 'category'}
+    """
+    parts = (part.rpartition(":") if ":" in part else (part, "", "") for part in text.split(","))
+    return {name.strip(): kind.strip() or None for name, _, kind in parts if name.strip()}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DeviceSettings:
+    """Where it is computed."""
+
+    device: Annotated[str, option("auto, cpu, cuda or, of several GPUs, cuda:1.")] = "auto"
+    threads: Annotated[int | None, option("CPU threads.")] = None
+
+    def place(self) -> Place:
+        """The device, after the threads are set."""
+        from kernode.compute.gpu import prepare_gpu
+        from kernode.compute.place import Place, set_threads
+
+        set_threads(self.threads)
+        if getattr(self, "deterministic", False):
+            prepare_gpu()  # naming one of several may start it
+        return Place.of(getattr(self, "precision", 32), self.device)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunSettings(DeviceSettings):
+    """Where trainings are computed, and whether with the same bits each time."""
+
+    deterministic: Annotated[
+        bool, option("The same bits each time on a GPU, too, but slower.", "--deterministic")
+    ] = False
+
+    def computing(self) -> AbstractContextManager[None]:
+        """A context in which results repeat, where that is wanted."""
+        from kernode.compute.gpu import deterministic
+
+        return deterministic() if self.deterministic else nullcontext()
+
+
+def board_of(folder: Path | None) -> TensorBoard | None:
+    """The callback that writes to a folder, if one is given; rank 0 writes."""
+    if folder is None or rank():
+        return None
+    from kernode.training.tensorboard import TensorBoard
+
+    check_folder(folder)
+    return TensorBoard(folder)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SetOptions:
+    """Settings of a command, by part and name."""
+
+    takes: ClassVar[dict[str, Any]] = {}  # parts, with the classes of their settings
+
+    changes: Annotated[
+        list[str] | None, option(_HELP, "--set", metavar="PART.NAME=VALUE", rich_help_panel="Other settings")
+    ] = None
+
+    def __post_init__(self) -> None:
+        for part in self.takes:
+            self.part(part)
+
+    @cached_property
+    def given(self) -> dict[str, dict[str, str]]:
+        """Texts by part and name; a part itself has the name "", and a settings file is the part "file"."""
+        found: dict[str, dict[str, str]] = {}
+        for text in self.changes or ():
+            name, sign, value = text.partition("=")
+            part, _, setting = (one.strip().replace("-", "_") for one in name.partition("."))
+            if sign and part in self.takes and (setting or part in ("map", "kernel", "loss")):
+                found.setdefault(part, {})[setting] = value
+            elif "training" in self.takes and (text.endswith(".toml") or Path(text).is_file()):
+                found.setdefault("file", {})[text] = text
+            else:
+                form = f"PART.NAME=VALUE{' or FILE.toml' if 'training' in self.takes else ''}"
+                raise bad_setting("--set", f"{form}, where PART is one of {', '.join(self.takes)}", text)
+        return found
+
+    def part(self, name: str) -> Any:
+        """The settings of a part: an instance of its class, or a mapping of values."""
+        kind, given = self.takes[name], self.given.get(name, {})
+        if kind is None:
+            return {one: _literal(one, value) for one, value in given.items() if one}
+        hints = get_type_hints(kind)
+        if unknown := sorted(given.keys() - hints.keys()):
+            sentence = f"{name} has no setting {unknown[0]!r} in this command. It has {', '.join(hints)}."
+            raise InputError(sentence, "unknown", what="setting", name=unknown[0])
+        return kind(**{one: _typed(one, value, hints[one]) for one, value in given.items()})
+
+    @property
+    def settings_file(self) -> Path | None:
+        """The settings file among the changes."""
+        files = list(self.given.get("file", ()))
+        if len(files) > 1:
+            raise InputError("give one settings file.", "conflict", setting="settings")
+        return Path(files[0]) if files else None
+
+    def method_changes(self, epochs: int | None = None) -> dict[str, Any]:
+        """Changes of a variant, as :func:`kernode.models.changes.by_part` takes them."""
+        from kernode.cli.parts import parse_part  # here: maps and kernels import torch
+        from kernode.config import changed
+        from kernode.kernels import BaseKernel
+        from kernode.maps import FeatureMap
+
+        found: dict[str, Any] = {name: settings for name in METHOD if (settings := self.part(name))}
+        found |= found.pop("method", {})
+        for name, base in (("map", FeatureMap), ("kernel", BaseKernel)):
+            if (text := self.given.get(name, {}).get("")) is not None:
+                found[name] = changed(parse_part(text, base, name), found.get(name, {}))
+        if (text := self.given.get("loss", {}).get("")) is not None:
+            found["loss"] = {"objective": text} | found.get("loss", {})
+        return found if epochs is None else found | {"epochs": epochs}
+
+
+def _literal(name: str, text: str) -> Any:
+    """A value as in Python, else the text; what is wrong with it the part says.
+
+    >>> _literal("hidden", "64,32"), _literal("hidden", "16"), _literal("powers", "last")
+    ((64, 32), (16,), 'last')
+    """
+    if name == "hidden" and not text.strip():
+        return ()
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {"true": True, "false": False, "none": None}.get(text.strip().lower(), text)
+    return (value,) if name == "hidden" and isinstance(value, int) else value
+
+
+def _typed(name: str, text: str, hint: Any) -> Any:
+    """A text as the type of a setting."""
+    kinds = [one for one in get_args(hint) or (hint,) if one is not type(None)]
+    choices = [one for kind in kinds for one in get_args(kind)]
+    if choices and text not in choices:
+        raise bad_setting(name, f"one of {', '.join(choices)}", text)
+    if bool in kinds and text.lower() not in ("true", "false"):
+        raise bad_setting(name, "true or false", text)
+    try:
+        return text.lower() == "true" if bool in kinds else text if choices else kinds[0](text)
+    except ValueError:
+        raise bad_setting(name, "an integer", text) from None
