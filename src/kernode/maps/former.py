@@ -94,7 +94,7 @@ def former_json(values: Any) -> Any:
             return values | {"kind": "HopMLP"} | {name: True for name, on in flags.items() if on} | loop
         case "HopStages":
             return {"standardize": False} | values
-        case "Standardized":
+        case "Standardized" if values["map"]["kind"] in ("HopMLP", "HopStages"):
             return values["map"] | {"standardize": True}
     kind = {today: name for name, today in RENAMED.items()}.get(values.get("kind", ""))
     return values | {"kind": kind} if kind else values

@@ -27,6 +27,7 @@ class KernelMethod(Config):
     kernel: BaseKernel
 
     has_kernel: ClassVar[bool] = True
+    closed_form: ClassVar[bool] = False  # whether it learns without the training loop
 
     def __post_init__(self) -> None:
         require_map(self.map, "kernode.maps.HopMLP()")

@@ -109,9 +109,9 @@ class Catalogue:
                 possible[one] = self.configure(one, dataset, changes, tuned=tuned)
             except InputError as error:
                 refused.append(error)
-        if not possible:
+        trained = {one: pair for one, pair in possible.items() if not pair[0].closed_form}
+        if not trained:
             raise refused[0]
-        trained = {one: pair for one, pair in possible.items() if not pair[0].closed_form} or possible
         first = next(iter(trained.values()))[1]
         if first.selection == "last" or first.epochs == 0:
             return dict(list(trained.items())[:1])

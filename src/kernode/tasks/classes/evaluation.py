@@ -23,6 +23,7 @@ from kernode.metrics.calibration import (
 from kernode.models.model import Report
 from kernode.tasks.classes.baselines import NAMES, baselines
 from kernode.tasks.classes.calibration import Calibration
+from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.version import versions
@@ -52,10 +53,7 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNode
         "dataset": graph.name,
         "variant": model.variant,
         **model.choice,
-        "members": [
-            {"name": one.name, "weight": round(one.weight, 4), "validation": one.validation}
-            for one in getattr(model.method, "members", ())
-        ],
+        **members_of(model),
         "select_by": model.training.select_by,
         "split": model.split,
         "replicas": len(model.seeds),
@@ -72,6 +70,15 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNode
         "seconds_per_epoch": round(model.seconds / max(1, epochs), 5),
     }
     return Report(figures, fit_lines)
+
+
+def members_of(model: NodeModel) -> dict[str, Any]:
+    """The members of a sum of kernels, with their weights and what each got on the validation nodes."""
+    members = getattr(model.method, "members", ())
+    plain = [
+        {"name": one.name, "weight": round(one.weight, 4), "validation": one.validation} for one in members
+    ]
+    return {"members": plain} if members else {}
 
 
 def evaluate(
