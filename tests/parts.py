@@ -13,6 +13,7 @@ import torch
 from experiments.rivals import FastGCN, JKConcat
 from graphs import dense_features
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
+from kernode.kernels.weighted_sum import WeightedSum
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
 from kernode.maps import (
     GAT,
@@ -27,12 +28,16 @@ from kernode.maps import (
     HopMLP,
     HopNet,
     HopStages,
+    Members,
     NodeEmbedding,
+    OnColumns,
     Presmoothed,
     Smoother,
+    Stages,
     Standardized,
     Wrapped,
 )
+from kernode.tasks.classes.instant import Instant
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.tasks.links.method import LinkMethod
@@ -99,6 +104,12 @@ MAPS = [  # three outputs each, four side by side: a direction in one number is 
     Standardized(ClassicGNN("sage", (4,), 3)),
     HopStages((4,), 3),
     HopStages((4, 5), 3, hops=2, norm=False),
+    Stages((4,), 3),
+    Stages((4, 5), 3, hops=2),
+    Standardized(Stages((4, 4), 3)),
+    OnColumns(Stages((4,), 3)),
+    OnColumns(MLP((4,), 3), columns="neighbours"),
+    Members((HopMLP((4,), 1), Stages((4,), 2))),
     Presmoothed((4,), 3),
     Presmoothed((), 3, powers="plain"),
     Presmoothed((4,), 3, powers="last", hops=1),
@@ -139,6 +150,8 @@ KERNELS = [
     Normalized(Linear()) * RBF(),
     (Linear() + Normalized(Linear())) * (RBF(learned=True) + Polynomial()),
     Linear() + Normalized(Linear()),
+    WeightedSum((Normalized(Linear()), Linear()), (1, 2), (0.3, 0.7)),
+    WeightedSum((RBF(learned=True), Linear()), (1, 2), (0.3, 0.7)),
 ]
 
 LOSSES = [  # on the classes of nodes
@@ -169,6 +182,10 @@ METHODS = {  # for three classes
     "smoother": Method(Smoother(), _DOT, Hinge(triplets=200)),
     "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
     "side by side": Method(ConcatMap(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
+    "instant": Instant(),
+    "stages": Method(Standardized(Stages((8, 8))), _DOT, Softmax()),
+    "structure": Method(OnColumns(Stages((8,))), _DOT, Softmax()),
+    "neighbours": Method(OnColumns(MLP((8,)), columns="neighbours"), _DOT, Softmax()),
     "labels": LabelPropagation(shares=(0.3, 0.8)),
     "correct": CorrectAndSmooth(Method(MLP((8,)), _DOT, Softmax()), (0.0, 0.8), (0.5, 0.8)),
 }

@@ -42,7 +42,9 @@ def is_fixed(name):
 
 def start(feature_map, graph, seeds=SEEDS, place=DOUBLE):
     prepared = feature_map.prepare(graph, place)
-    return prepared, feature_map.initial(prepared, Draws(seeds), place)
+    parameters = feature_map.initial(prepared, Draws(seeds), place)
+    with torch.no_grad():
+        return prepared, feature_map.finished(parameters, prepared)
 
 
 def anywhere(feature_map, graph):
@@ -242,7 +244,7 @@ def test_dropout_on_x_is_a_mask_on_x_or_refused(feature_map, kind):
 @pytest.mark.filterwarnings("ignore:.* is not given the weights")
 @every_map
 @settings(max_examples=8)
-@given(graphs(), st.sampled_from(KERNELS), st.integers(0, 99))
+@given(graphs(), st.sampled_from([one for one in KERNELS if not hasattr(one, "widths")]), st.integers(0, 99))
 def test_theorem_1_every_node_kernel_is_symmetric_and_psd(feature_map, graph, base, seed):
     prepared, parameters = start(feature_map, graph, torch.tensor([seed, seed + 1]))
     g = feature_map(parameters, prepared).detach()

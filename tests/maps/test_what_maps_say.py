@@ -29,8 +29,10 @@ from kernode.maps import (
     HopNet,
     HopStages,
     NodeEmbedding,
+    OnColumns,
     Presmoothed,
     Smoother,
+    Stages,
     Standardized,
 )
 from kernode.maps.smoother import FIXED as AXES
@@ -136,7 +138,7 @@ def test_operator_is_a_word_and_why(feature_map):
     kind, _, why = feature_map.operator_reason(look_up("synthetic:nodes=1000")).partition(": ")
     assert kind in {"none", "explicit", "factored", "adjacency", "attention", "messages"}
     assert why
-    sums = not isinstance(feature_map, BareMap | NodeEmbedding | MLP | Smoother | Presmoothed)
+    sums = not isinstance(feature_map.unwrapped, BareMap | NodeEmbedding | MLP | Smoother | Presmoothed)
     assert (kind != "none") == sums
 
 
@@ -159,7 +161,7 @@ def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
     with_space = {type(one) for one in MAPS if one.search_space}
     assert with_space == {
         HopMLP, Diffusion, HopNet, Standardized, HopStages, Presmoothed, GCN, FastGCN, GAT, ClassicGNN, GCNII,
-        MLP, JKConcat, ConcatMap,
+        MLP, JKConcat, ConcatMap, Stages, OnColumns,
     }  # fmt: skip
     assert not BareMap.search_space
 

@@ -204,7 +204,8 @@ class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 def settings_of(model: Any, device: str) -> dict[str, Any]:
     """An estimator's parameters, as far as a model says what they were."""
     method = model.method
-    parts = {name: getattr(method, name) for name in ("map", "kernel", "loss") if hasattr(method, name)}
+    names = ("map", "kernel", "loss") if hasattr(method, "loss") else ()  # else the variant alone says it
+    parts = {name: getattr(method, name) for name in names if hasattr(method, name)}
     training = dataclasses.replace(model.training, precision=model.precision)
     return {
         **parts,

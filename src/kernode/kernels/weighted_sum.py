@@ -43,11 +43,6 @@ class WeightedSum(BaseKernel):
         """Where all are."""
         return all(one.dot_product for one in self.kernels)
 
-    @property
-    def grows(self) -> bool:  # type: ignore[override]
-        """Where all are the dot product, which the index searches by."""
-        return self.dot_product
-
     def initial(self, replicas: int) -> Parameters:
         """Those of all, under 0., 1., …"""
         return {

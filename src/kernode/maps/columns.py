@@ -20,6 +20,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap, Parameters, StagedMap
 
 _EIGENVECTORS = 14
+_DENSE = 500  # nodes up to which all eigenvectors are computed
 _STEPS = 50  # of PageRank
 _RESTART = 0.15
 _KNOWN: WeakKeyDictionary[Graph, dict[Any, Graph]] = WeakKeyDictionary()  # as long as the graph is there
@@ -123,15 +124,19 @@ def structure(graph: Graph) -> np.ndarray:
     """
     n, a = graph.n_nodes, graph.adjacency
     degrees = np.asarray(a.sum(axis=1), dtype=np.float64).ravel()
-    step = sparse.diags_array(1 / np.maximum(degrees, 1e-300)) @ a
+    walk = sparse.diags_array(1 / np.maximum(degrees, 1e-300)) @ a
     rank = np.full(n, 1 / n)
     for _ in range(_STEPS):
-        rank = (1 - _RESTART) * (step.T @ rank) + _RESTART / n
+        rank = (1 - _RESTART) * (walk.T @ rank) + _RESTART / n
     count = min(_EIGENVECTORS, n - 2)
     vectors = np.empty((n, 0))
     if count > 0:
-        _, vectors = eigsh(normalized_adjacency(graph).astype(np.float64), count, which="LA", v0=np.ones(n))
-        vectors = vectors[:, ::-1]
+        step = normalized_adjacency(graph).astype(np.float64)
+        if n <= _DENSE:
+            vectors = np.linalg.eigh(step.toarray())[1][:, : -count - 1 : -1]
+        else:  # a start that no component lacks: from a poor one ARPACK goes on with draws of its own
+            start = np.random.default_rng(0).standard_normal(n)
+            vectors = eigsh(step, count, which="LA", v0=start)[1][:, ::-1]
         largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
         vectors = vectors * np.where(largest < 0, -1, 1)  # the sign of an eigenvector is arbitrary
     columns = np.column_stack([np.log1p(degrees), np.log(rank * n + 1e-12), vectors])

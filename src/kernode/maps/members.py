@@ -46,6 +46,11 @@ class Members(FeatureMap):
         for one in self.maps:
             one.check_graph(graph)
 
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Of the first map that sums over neighbours."""
+        found = [one.operator_reason(sizes) for one in self.maps]
+        return next((one for one in found if not one.startswith("none")), found[0])
+
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """The largest: members train one after the other."""
         return max(one.least_bytes(sizes, place) for one in self.maps)

@@ -92,10 +92,11 @@ def _batch_norm(x: Tensor, stage: int, parameters: Parameters, measured: Paramet
     mean = parameters.get(f"batch_mean_{stage}")
     if mean is not None:
         return torch.addcmul(shift, (x - mean) * parameters[f"batch_scale_{stage}"], scale)
-    if not torch.is_grad_enabled():  # evaluation: what it measures is what is used afterwards
+    if not torch.is_grad_enabled() or len(x) == 1:  # evaluation: what it measures is used afterwards
         variance, mean = torch.var_mean(x, dim=0, correction=0)
         measured[f"batch_mean_{stage}"] = mean
-        measured[f"batch_scale_{stage}"] = (variance + EPSILON).rsqrt()
+        measured[f"batch_scale_{stage}"] = inverse = (variance + EPSILON).rsqrt()
+        return torch.addcmul(shift, (x - mean) * inverse, scale)
     flat = functional.batch_norm(
         x.reshape(len(x), -1), None, None, scale.reshape(-1), shift.reshape(-1), training=True, eps=EPSILON
     )

@@ -262,6 +262,13 @@ def _choice_lines(report: dict[str, Any]) -> list[str]:
         name: f"{figure:.2f} % after {epochs[name]}"
         for name, figure in report["chosen_by_validation"].items()
     }
+    if members := report.get("members"):
+        weights = {one["name"]: f"{one['weight']:.2f}" for one in members}
+        found = [f"{'sum of kernels':<20} weight  member ({by} on validation nodes alone)"]
+        found += [
+            f"{'':<20} {weights.get(name, '–'):>6}  {name} ({figure})" for name, figure in after.items()
+        ]
+        return found
     chosen = report["variant"]
     s = "s" * (epochs[chosen] != 1)
     found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}"]

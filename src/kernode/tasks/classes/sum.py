@@ -29,6 +29,7 @@ from kernode.tasks.classes.calibration import Tempering, calibration_of
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import DivergedError, TrainingLoop
 from kernode.training.settings import Training
 
@@ -156,21 +157,27 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
     Weights are found by greedy selection on the validation nodes.
     """
     candidates, run = within_memory(task, candidates), task.run
+    for one in run.callbacks:
+        if isinstance(one, Checkpoint):
+            one.check(["", *candidates])
+    loops: dict[str, TrainingLoop] = {}
+    fitted: dict[str, NodeModelOnGraph] = {}
+    tried: dict[str, float] = {}  # validation accuracy in percent
+    epochs: dict[str, int] = {}
     with sharing(), cpu_threads(run.threads):
-        loops: dict[str, TrainingLoop] = {}
-        fitted: dict[str, NodeModelOnGraph] = {}
-        tried: dict[str, float] = {}
         for name, (method, training) in candidates.items():
             part = task.with_run(run.part(name).called(name))
             if method.closed_form:
-                fitted[name] = fit_candidates(part, {name: (method, training)})
-                tried[name] = float(_accuracies(fitted[name], task.nodes).mean())
+                quiet = task.with_run(replace(run, callbacks=()))  # there is nothing to watch
+                fitted[name] = fit_candidates(quiet, {name: (method, training)})
+                tried[name], epochs[name] = float(_accuracies(fitted[name], task.nodes).mean()), 0
             else:
                 loops[name] = part.begin(task.method_for(method), training)
         for epoch, count in RUNGS:
             for name, loop in loops.items():
                 loop.run(epoch)
                 tried[name] = max(0.0, best_validation(loop.validated(), epoch))
+                epochs[name] = min(epoch, loop.epoch)
             left = survivors([loop.validated() for loop in loops.values()], epoch, count)
             loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
         for name, loop in loops.items():
@@ -184,8 +191,9 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
                 continue
             method, training = candidates[name]
             fitted[name] = task.fitted(task.method_for(method), training, trained, variant=name)
-            tried[name] = fitted[name].model.validated(loop.score)
-        return summed(task, fitted, tried, **about)
+            tried[name], epochs[name] = fitted[name].model.validated(loop.score), loop.epoch
+        about |= {"epochs_tried": {name: epochs[name] for name in candidates}}
+        return summed(task, fitted, {name: tried[name] for name in candidates}, **about)
 
 
 def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
