@@ -110,12 +110,11 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
 
 
-def test_what_a_killed_writer_left_goes_with_a_later_write(tmp_path):
+def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
     """A writer at work keeps its own, and so do other files and people."""
     path, hexadecimal = tmp_path / "model", "0123456789abcdef"
     left = tmp_path / f".model.{hexadecimal}"
     left.write_bytes(b"half a mod")
-    os.utime(left, (0, 0))
     others = [f".model2.{hexadecimal}", ".model.notes", f".model.{hexadecimal}.bak", f"model.{hexadecimal}"]
     for name in others:
         (tmp_path / name).write_bytes(b"mine")
@@ -126,3 +125,36 @@ def test_what_a_killed_writer_left_goes_with_a_later_write(tmp_path):
         assert path.read_bytes() == b"fast"
     assert path.read_bytes() == b"slow"
     assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["model", *others])
+
+
+def test_an_empty_file_may_be_somebodys_who_has_just_begun(tmp_path):
+    left = tmp_path / ".model.0123456789abcdef"
+    left.touch()
+    storage.write_whole(tmp_path / "model", b"1")
+    assert left.exists()
+    os.utime(left, (0, 0))
+    storage.write_whole(tmp_path / "model", b"2")
+    assert not left.exists()
+
+
+def test_a_file_and_then_its_folder_reach_the_disk(tmp_path, monkeypatch):
+    synced, sync = [], os.fsync
+
+    def noted(handle):
+        synced.append((os.fstat(handle).st_ino, (tmp_path / "model").exists()))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    storage.write_whole(tmp_path / "model", b"1")
+    written, folder = (one.stat().st_ino for one in (tmp_path / "model", tmp_path))
+    assert synced == [(written, False), (folder, True)]
+
+
+def test_without_locks_files_are_written_as_well(tmp_path, monkeypatch):
+    """As on Windows, where nothing can be swept up and an open file cannot be renamed."""
+    monkeypatch.setattr("kernode.storage.fcntl", None)
+    left = tmp_path / ".model.0123456789abcdef"
+    left.write_bytes(b"half a mod")
+    storage.write_whole(tmp_path / "model", b"1")
+    assert (tmp_path / "model").read_bytes() == b"1"
+    assert left.exists()

@@ -27,9 +27,16 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _log = logging.getLogger("kernode")
+_RANDOM = 8  # bytes in the name that a file has while it is written
+_FORSAKEN = 60.0  # seconds after which an empty file is removed; without locks, an hour for any
 _others_write = False
-_written: list[Path] = []
+_written: dict[Path, Path] = {}  # the name that a file had while it was written, and its own
 
 
 def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
@@ -89,18 +96,24 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
             yield nowhere
         return
     # Not tempfile: its files are private to the user, and a cache may be shared.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(_RANDOM)}")
     try:
         if path.exists() and not path.is_file() and not path.is_dir():  # a rename would replace /dev/null
             raise OSError("it is no ordinary file")
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
         with temporary.open("xb") as file:
+            if fcntl is not None:
+                with suppress(OSError):  # a file system without locks
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-        temporary.replace(path)
-        _written.append(path)
-        _remove_abandoned(path)
+            if fcntl is not None:  # while it is locked; Windows renames no open file
+                _rename(temporary, path)
+        if fcntl is None:
+            _rename(temporary, path)
+        _sync_folder(path.parent)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
@@ -109,19 +122,42 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
             temporary.unlink()
+            _written.pop(temporary, None)
+
+
+def _rename(temporary: Path, path: Path) -> None:
+    _written[temporary] = path  # before it: Ctrl-C right after the rename must find it noted
+    temporary.replace(path)
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove temporary files that killed writers left an hour ago or earlier."""
+    """Remove temporary files that killed writers left."""
+    with suppress(OSError):  # a folder that may be written to, and not looked into
+        for one in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * (2 * _RANDOM)}"):
+            with suppress(OSError), one.open("rb") as file:
+                about = os.fstat(file.fileno())
+                age = time.time() - about.st_mtime
+                if fcntl is not None and (about.st_size or age > _FORSAKEN):  # an empty one is perhaps new
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while it is being written
+                    one.unlink()
+                elif fcntl is None and age > 60 * _FORSAKEN:
+                    file.close()
+                    one.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a rename to the disk: else a power failure could undo it. Windows opens no folders."""
     with suppress(OSError):
-        for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}"):
-            if time.time() - left.stat().st_mtime > 3600:
-                left.unlink()
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def written_files() -> list[Path]:
     """Return the files that this process has written whole, in this order."""
-    return list(_written)
+    return list(_written.values())
 
 
 def cache_folder() -> Path:

@@ -26,9 +26,10 @@ def model_file(cora, tmp_path_factory):
 
 
 @contextmanager
-def serving(*words):
+def serving(*words, before=()):
     """A server on a free port: the process, the address that it printed, and what reads its log."""
-    command = [sys.executable, "-m", "kernode", "serve", *map(str, words), "--port", "0", "--json"]
+    command = [sys.executable, "-m", "kernode", *map(str, before), "serve", *map(str, words)]
+    command += ["--port", "0", "--json"]
     command += ["--layout", "pca"]
     with (
         tempfile.TemporaryFile("w+") as log,  # a pipe that is not read would fill up
@@ -160,7 +161,7 @@ def test_half_sent_requests_stop_no_honest_one_and_are_cut_off(model_file):
 @pytest.mark.slow
 def test_the_token_is_in_no_log_and_a_given_one_is_not_printed(model_file, tmp_path):
     log, token = tmp_path / "log.jsonl", "a-token-nobody-guesses"
-    with serving(model_file, "--token", token, "--log-file", log) as (process, url, logged):
+    with serving(model_file, "--token", token, before=("--log-file", log)) as (process, url, logged):
         assert token not in url
         assert get(f"{url}?token={token}")[0] == 401  # a redirect, whose cookie is not kept here
         assert get(f"{url}api/node?name=35&token={token}")[0] == 401

@@ -79,9 +79,9 @@ def test_new_command_prints_what_the_page_shows_and_knows_the_new_parts(copy):
     ((command, shown),) = SHELL.findall(SECTIONS["A command"])
     assert run(copy, "-m", "kernode", *command.split()[1:]) == shown
     text = run(
-        copy, "-m", "kernode", "fit", "chessboard", "--set", "map=NeighbourMean()", "--set", "kernel=cauchy",
-        "--set", "loss=joint", "--set", "loss.kernel_loss=exponential", "--epochs", "3", "--replicas", "1",
-        "--quiet", "--variant", "k3",
+        copy, "-m", "kernode", "fit", "synthetic:nodes=200", "--set", "map=NeighbourMean()",
+        "--set", "kernel=cauchy", "--set", "loss=joint", "--set", "loss.kernel_loss=exponential",
+        "--epochs", "3", "--replicas", "1", "--quiet", "--variant", "k3",
     )  # fmt: skip
     assert "test accuracy" in text
 

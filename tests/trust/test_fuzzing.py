@@ -193,9 +193,7 @@ NAMES_OF_READERS = (
     *("edges", "nodes", "packed edges", "parquet", "arrow", "npz", "split", "split table", "settings"),
     *("record", "map", "kernel", "planetoid", "sealed graph", "sealed store"),
 )
-OF_MODELS = (
-    *("sealed model", "sealed model with its graph", "sealed links", "sealed checkpoint", "sealed index"),
-)
+OF_MODELS = (*("sealed model", "sealed model with its graph", "sealed links", "sealed checkpoint"),)
 
 
 def check_reader(reader, data):

@@ -6,14 +6,15 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from kernode.errors import InputError
-from kernode.storage import write_whole
+from kernode.errors import FileError, InputError
+from kernode.storage import first_line, write_whole
 
 Table = dict[str, list[Any]]  # column by column
 
@@ -116,7 +117,14 @@ def copy_columns(
             kind = "VARCHAR" if kind == '"NULL"' else kind
             named.append(f'{place}::{kind} AS "{name.replace(chr(34), chr(34) * 2)}"')
         out = Path(folder, f"table{suffix}")
-        con.execute(f"COPY (SELECT {', '.join(named)} FROM columns) TO $1 (FORMAT {suffix[1:]})", [str(out)])
+        copy = f"COPY (SELECT {', '.join(named)} FROM columns) TO $1 (FORMAT {suffix[1:]})"
+        try:
+            con.execute(copy, [str(out)])
+        except duckdb.IOException as error:
+            number = re.search(r"errno\W+([0-9]+)", str(error))
+            reason = os.strerror(int(number[1])) if number else first_line(error)
+            sentence = f"the table cannot be written ({reason}). Choose another place or free it."
+            raise FileError(sentence, "file") from error
         with out.open("rb") as written:
             shutil.copyfileobj(written, file)
 

@@ -56,10 +56,13 @@ class LogFile(logging.FileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
         """End the log, with a warning even where others are not shown."""
-        self.close()
+        self.end()
         warned.add(f"{self.baseFilename} cannot be written: the log is not kept from here on.")
 
     def close(self) -> None:
+        """Stay open: uvicorn configures logging, which closes every handler that there is."""
+
+    def end(self) -> None:
         """Close the file, and leave the logger as it was."""
         log.removeHandler(self)
         log.setLevel(logging.NOTSET)
@@ -91,4 +94,4 @@ def end_log(status: int, sentence: str = "", error: BaseException | None = None)
         levels = {0: logging.INFO, Interrupted.exit_status: logging.WARNING}
         message = sentence or ("done" if status == 0 else f"ended with {status}")
         note("end", message, levels.get(status, logging.ERROR), **fields)
-        handler.close()
+        handler.end()

@@ -36,7 +36,7 @@ HOPS = {"hops": (1, 2, 3), "powers": ("each", "last", "plain")}
 
 def check_widths(hidden: tuple[int, ...], outputs: int | None) -> None:
     """Raise unless every layer has a width."""
-    whole = isinstance(hidden, tuple) and all(isinstance(width, int) for width in hidden)
+    whole = isinstance(hidden, tuple) and all(type(width) is int for width in hidden)
     require_setting(whole, "hidden", "a tuple of widths, such as (16,)", hidden)
     require_setting(all(width >= 1 for width in hidden), "hidden", "widths of at least 1", hidden)
     require_setting(outputs is None or outputs >= 1, "outputs", "at least 1", outputs)

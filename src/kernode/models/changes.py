@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernode.compute.replicas import whole
-from kernode.config import changed, require_part
+from kernode.config import Config, changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.kernels import BaseKernel, Normalized
 from kernode.losses import Joint, KernelLoss, Loss, Softmax
@@ -68,8 +68,10 @@ def combined(first: Changes, second: Changes) -> dict[str, Any]:
             found[part] = {**before, **change}
         elif isinstance(before, str):  # the name of a loss
             found[part] = {"objective": before, **change}
-        else:
+        elif isinstance(before, Config):
             found[part] = CHANGED[part](before, change)
+        else:
+            raise bad_setting(part, "a part, or a mapping of its settings", before)
     return found
 
 
