@@ -12,6 +12,8 @@ from kernode.tasks.classes.variants import CHOICES, VARIANTS
 COSTS = {
     "auto": "all of the next six for 30 epochs, four for 60, three for 120, one to its end; "
     "without validation nodes this one again",
+    "sum": "all members for 40 epochs, seven for 120, five to their end",
+    "instant": "nothing is trained: one smoothing of the features and one factorisation",
     "diffusion": "an MLP (128 wide) and ten products with Ā, triplets",
     "hops": "a wide MLP (256) and one product with the hop operator for each hop, triplets",
     "diffusion-decayed": "an MLP (64 wide) and ten products with Ā",
@@ -19,6 +21,10 @@ COSTS = {
     "diffusion-scaled": "as diffusion-decayed",
     "diffusion-wide": "an MLP (256 wide) and ten products with Ā",
     "hops-scaled": "as hops, 128 wide",
+    "stages": "five products with the one-hop shell, 128 wide",
+    "structure": "two products with the one-hop shell, 128 wide, on 16 columns",
+    "features": "an MLP (256 wide)",
+    "neighbours": "an MLP (64 wide) on the rows of A",
     "k3-tuned": "an MLP (64 wide) and one product with the hop operator, triplets",
     "similarity": "all of the next three for 120 epochs, one to its end",
     "similarity-diffusion": "an MLP (256 wide) and ten products with Ā, triplets",
@@ -70,5 +76,6 @@ def _facts(name: str) -> list[str]:
     most = "≤ " * (training.patience is not None)
     epochs = f"{most}{training.epochs}" if training.epochs else "–"
     if not isinstance(method, Method):
-        return ["class sums", epochs, "all"]
-    return [ANSWERS[method.classifier], epochs, str(method.map.reach)]
+        return ["ridge" if method.closed_form else "class sums", epochs, "all"]
+    reach = method.map.reach
+    return [ANSWERS[method.classifier], epochs, "all" if reach is None else str(reach)]

@@ -2,9 +2,9 @@
 
 DESCRIPTIONS = {
     "k3": "dot-product kernel, L_K and softmax together, softmax classifier (the paper's best)",
-    "auto": "a sum of kernels, members and weights by validation; used where nothing is said",
+    "auto": "the best of the six below, by successive halving on validation; used where nothing is said",
+    "sum": "a sum of kernels, members and weights by validation: edges between unlike nodes, too",
     "instant": "nothing trained: kernel ridge on features smoothed over two hops, in seconds",
-    "fast": "one of the six below, by successive halving on validation",
     "diffusion": "Eq. 7 with ten plain hops from a PageRank start, learned: few labels, poor features",
     "hops": "Eq. 7 with two exact hops, an output layer per hop, LayerNorm, 256 wide: many labels",
     "diffusion-decayed": "ten plain hops with PageRank's weights, strong decay: few labels, many words",

@@ -59,7 +59,7 @@ def centroids():
 
 
 def auto():
-    model = fit(kn.NodeKernelClassifier("fast", replicas=2, **TRAINED), from_file())
+    model = fit(kn.NodeKernelClassifier(replicas=2, **TRAINED), from_file())
     return answers_of(model) | reasons_of(model)
 
 

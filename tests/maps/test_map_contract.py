@@ -82,7 +82,9 @@ def test_g_of_a_stack_is_g_of_each_replica_alone(feature_map):
     together = [feature_map(stack, prepared), feature_map(stack, prepared, dropped())]
     for i, seed in enumerate(SEEDS):
         _, own = start(feature_map, graph, seed[None])
-        assert all(torch.equal(stack[name][i], value[0]) for name, value in own.items())
+        measured = {name for name in own if "batch_" in name}  # of all nodes: sums may be rounded otherwise
+        assert all(torch.equal(stack[name][i], own[name][0]) for name in {*own} - measured)
+        assert all(torch.allclose(stack[name][i], own[name][0], atol=1e-12) for name in measured)
         alone = [feature_map(own, prepared), feature_map(own, prepared, dropped(seed[None]))]
         for one, all_ in zip(alone, together, strict=True):
             at = min(i, len(all_) - 1)  # without parameters one replica stands for all

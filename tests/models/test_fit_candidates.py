@@ -287,18 +287,18 @@ def test_it_has_a_checkpoint_of_its_own(tmp_path):
     assert (tmp_path / "c-all.safetensors").exists()
 
 
-# "fast"
+# "auto"
 
 
-def fast(graph=CLUSTERS, **settings):
-    """One of six, by validation nodes."""
-    model = kn.NodeKernelClassifier(**{"variant": "fast", "device": "cpu", "epochs": 8, **settings})
+def auto(graph=CLUSTERS, **settings):
+    """The default, with validation nodes."""
+    model = kn.NodeKernelClassifier(device="cpu", **{"epochs": 8, **settings})
     return model.fit(SPLIT.train, LABELS, graph=graph, validation=SPLIT.validation)
 
 
-def test_fast_is_what_its_candidate_that_validates_best_gives_alone(tmp_path):
+def test_auto_is_what_its_candidate_that_validates_best_gives_alone(tmp_path):
     """After eight epochs none has left yet, so that all figures are those of the same epochs."""
-    found, each = fast(), {name: fast(variant=name) for name in CANDIDATES}
+    found, each = auto(), {name: auto(variant=name) for name in CANDIDATES}
     best = {
         name: 100 * model.score(SPLIT.validation, CLUSTERS.labels[SPLIT.validation])
         for name, model in each.items()
@@ -313,7 +313,7 @@ def test_fast_is_what_its_candidate_that_validates_best_gives_alone(tmp_path):
 
 def test_what_is_set_is_what_the_kept_one_has():
     changes = {"loss": {"margin": 0.4}, "training": {"patience": 6}, "kernel": kn.kernels.RBF()}
-    model = fast(hops=3, **changes).model_
+    model = auto(hops=3, **changes).model_
     assert (model.method.map.hops, model.method.loss.kernel.margin) == (3, 0.4)
     assert (model.training.epochs, model.training.patience) == (8, 6)
     assert model.method.kernel == kn.kernels.RBF()
@@ -321,10 +321,10 @@ def test_what_is_set_is_what_the_kept_one_has():
 
 
 def test_where_nothing_is_to_be_chosen_one_is_trained():
-    model = fast(map=kn.maps.GCN((8,))).model_
+    model = auto(map=kn.maps.GCN((8,))).model_
     assert (model.variant, model.method.map.hidden, model.chosen_by_validation) == ("k3-tuned", (8,), None)
-    assert fast(epochs=0).model_.variant == "diffusion"
-    model = fast(training={"selection": "last"}).model_
+    assert auto(epochs=0).model_.variant == "diffusion"
+    model = auto(training={"selection": "last"}).model_
     assert (model.variant, model.chosen_by_validation, model.kept_epochs.tolist()) == ("diffusion", None, [8])
 
 
@@ -338,13 +338,13 @@ def test_a_choice_by_map_is_by_map_and_warns_where_it_chose_nothing():
         kn.NodeKernelClassifier("similarity", epochs=8).fit(**data, validation=kn.positions(one_each))
 
 
-@pytest.mark.parametrize("variant", ["k3", "fast"])
+@pytest.mark.parametrize("variant", ["k3", "auto"])
 def test_a_map_prepares_the_graph_once_to_train_and_to_answer(variant, monkeypatch):
     """Where several are tried, the best one's serves."""
     graph, prepared = clustered_graph(n=120), []
     for kind in {type(method.map) for method, _ in kn.NodeKernelClassifier(variant).methods().values()}:
         monkeypatch.setattr(kind, "prepare", _counted(kind.prepare, prepared))
-    model = fast(graph, variant=variant, epochs=2, replicas=2)
+    model = auto(graph, variant=variant, epochs=2, replicas=2)
     model.predict(SPLIT.test)
     model.similar(0)
     assert len(prepared) == len(set(prepared))

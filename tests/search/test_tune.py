@@ -189,7 +189,7 @@ def test_trial_that_diverges_fails_alone(tmp_path, monkeypatch):
 
 def test_spaces_hold_what_a_method_has_and_its_objective_needs():
     for name, variant in VARIANTS.items():
-        if name in ("kled", "label-propagation", "correct-and-smooth", "smoother"):
+        if name in ("kled", "instant", "label-propagation", "correct-and-smooth", "smoother"):
             with refused("setting", setting="variant"):
                 _ = problem(variant=name, epochs=None).space
             continue

@@ -14,7 +14,8 @@ from kernode.compute.machine import readable
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.models.fit import rungs
 from kernode.search.estimate import Estimate, estimate
-from kernode.tasks.classes.variants import WORDS, candidates
+from kernode.tasks.classes.sum import RUNGS
+from kernode.tasks.classes.variants import WORDS, candidates, is_sum
 from kernode.training.run import Run
 
 
@@ -28,6 +29,7 @@ def dry_run(
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
         one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
         tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
+        tried = {name: pair for name, pair in tried.items() if not pair[0].closed_form} or tried
         found = {name: estimate(sizes, *settings, one_run) for name, settings in tried.items()}
     if output.json:
         first, *others = ({"variant": name, **one.to_json()} for name, one in found.items())
@@ -35,7 +37,12 @@ def dry_run(
         return
     for name, one in found.items():
         _print(one, name)
-    if len(found) > 1:
+    if len(found) > 1 and is_sum(variant):
+        after = " and ".join(f"{left} after {epoch}" for epoch, left in RUNGS if left < len(found))
+        all_ = [one.seconds["total"] for one in found.values() if one.seconds is not None]
+        total = f" At most {_time(sum(all_))} in all." if len(all_) == len(found) else ""
+        say(f"{variant} trains these side by side, keeps {after} epochs, and sums their kernels.{total}")
+    elif len(found) > 1:
         after = ", ".join(f"{left} after {epoch}" for epoch, left in rungs(len(found)))
         say(f"{variant} trains these side by side and keeps the best by validation: {after} epochs.")
     if sizes.graph is None:

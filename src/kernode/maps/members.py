@@ -71,10 +71,18 @@ class Members(FeatureMap):
             for name, value in one.initial(one.prepare(prepared, place), draws, place).items()
         }
 
+    def finished(self, parameters: Parameters, prepared: Graph) -> Parameters:
+        """What each measured of the graph, too."""
+        place = _place(parameters)
+        return {
+            f"{at}.{name}": value
+            for at, (one, own) in enumerate(self.parts(parameters))
+            for name, value in one.finished(own, one.prepare(prepared, place)).items()
+        }
+
     def __call__(self, parameters: Parameters, prepared: Graph, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × Σ d_m."""
-        like = next(iter(parameters.values()))
-        place = Place(like.dtype, like.device)
+        place = _place(parameters)
         return _joined(one(own, one.prepare(prepared, place), None) for one, own in self.parts(parameters))
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
@@ -84,6 +92,11 @@ class Members(FeatureMap):
     def parts(self, parameters: Parameters) -> Iterator[tuple[FeatureMap, Parameters]]:
         """Each map with its parameters."""
         return ((one, part(parameters, f"{at}.")) for at, one in enumerate(self.maps))
+
+
+def _place(parameters: Parameters) -> Place:
+    like = next(value for value in parameters.values() if value.is_floating_point())
+    return Place(like.dtype, like.device)
 
 
 def _joined(found: Iterator[Tensor]) -> Tensor:

@@ -63,7 +63,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
                 return task.fitted(method, training, method.train(task, training), variant=name, **about)
             part = judging.run.part(name if several else "").called(name)
             loops[name] = judging.with_run(part).begin(task.method_for(method), training)
-        _log_start(judging, " or ".join(candidates), candidates, threads)
+        log_start(judging, " or ".join(candidates), candidates, threads)
         for epoch, count in rungs(len(loops)):
             for name, loop in loops.items():
                 loop.run(epoch)
@@ -118,7 +118,8 @@ def within_memory(task: Task, candidates: Candidates) -> Candidates:
     return {name: one for name, one in candidates.items() if name not in too_large}
 
 
-def _log_start(task: Task, name: str, candidates: Candidates, threads: int) -> None:
+def log_start(task: Task, name: str, candidates: Candidates, threads: int) -> None:
+    """Log what begins to train on what."""
     run, sizes = task.run, task.sizes
     amounts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sizes.items())
     note(

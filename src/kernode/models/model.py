@@ -203,6 +203,8 @@ class ModelOnGraph:
 
     def _require_fit(self, prepared: Any) -> None:
         """Raise where a map has other parameters: a user's module may have changed since it was trained."""
+        if not hasattr(self.model.method, "initial"):
+            return
         draws, classes = (
             Run(self.model.seeds[:1], self.place).draws(),
             len(getattr(self.model, "classes", ())),

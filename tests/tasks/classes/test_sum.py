@@ -33,7 +33,7 @@ def members():
     graph = random_graph(0)
     estimator = kn.NodeKernelClassifier(training=kn.Training(precision=64), replicas=2)
     task = task_on(graph, estimator)
-    candidates = kn.NodeKernelClassifier().methods(graph, tuned=False)
+    candidates = kn.NodeKernelClassifier("sum").methods(graph, tuned=False)
     fitted = {}
     for name, (method, training) in candidates.items():
         shorter = training if method.closed_form else replace(training, epochs=10, patience=None)
@@ -115,12 +115,13 @@ def test_greedy_selection_is_the_slow_and_obvious_one(seed):
         if loss(taken) < best[0] - 1e-9:
             best = loss(taken), taken
     expected = np.bincount(best[1], minlength=members)
+    assert greedy_counts(found, truth, np.array([False, False, True, False]))[2] > 0
     assert greedy_counts(found, truth).tolist() == expected.tolist()
 
 
-def test_the_default_is_a_sum_that_is_saved_extended_and_used_elsewhere(tmp_path):
+def test_a_sum_is_saved_extended_and_used_elsewhere(tmp_path):
     graph = random_graph(1)
-    model = kn.NodeKernelClassifier(epochs=20).fit(np.arange(30), graph.labels[:30], graph=graph)
+    model = kn.NodeKernelClassifier("sum", epochs=20).fit(np.arange(30), graph.labels[:30], graph=graph)
     assert isinstance(model.model_.method, KernelSum)
     assert sum(one.weight for one in model.model_.method.members) == pytest.approx(1)
     read = kn.load_model(model.save(tmp_path / "m.safetensors", with_graph=True))
@@ -141,9 +142,30 @@ def test_members_of_one_graph_are_left_out_on_another(members):
     np.testing.assert_allclose(elsewhere.probabilities().sum(axis=-1), 1, atol=1e-9)
 
 
-def test_fast_is_one_member_and_instant_the_untrained_one():
+def test_instant_needs_no_validation_nodes_and_is_calibrated_by_those_left_out():
     graph = random_graph(3)
-    for variant, more in (("fast", {"epochs": 20}), ("instant", {})):
-        model = kn.NodeKernelClassifier(variant, **more).fit(np.arange(30), graph.labels[:30], graph=graph)
-        assert not isinstance(model.model_.method, KernelSum)
-        assert model.predict_proba(range(50)).shape == (50, 2)
+    model = kn.NodeKernelClassifier("instant").fit(np.arange(30), graph.labels[:30], graph=graph)
+    assert model.predict_proba(range(50)).shape == (50, 2)
+    assert model.model_.calibration.nodes == 30
+
+
+def test_scores_of_instant_left_out_are_those_of_a_ridge_that_never_saw_the_node():
+    """The closed form of leave-one-out, against fitting again without each node."""
+    graph = random_graph(4)
+    model = kn.NodeKernelClassifier("instant", training={"precision": 64})
+    on = model.fit(np.arange(30), graph.labels[:30], graph=graph)._on(None)
+    phi, y = on.g[0, :30].double().numpy(), np.eye(2)[graph.labels[:30]]
+    weights, bias = (on.model.parameters[name][0].double().numpy() for name in ("weights", "bias"))
+    ridge = min(
+        (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
+        key=lambda one: np.abs(_ridge(phi, y - bias, one) - weights).max(),
+    )
+    np.testing.assert_allclose(_ridge(phi, y - bias, ridge), weights, atol=1e-8)
+    for node in (0, 7, 29):
+        others = np.arange(30) != node
+        alone = phi[node] @ _ridge(phi[others], (y - bias)[others], ridge) + bias
+        np.testing.assert_allclose(on.model.parameters["left_out"][0, node], alone, atol=1e-6)
+
+
+def _ridge(x, y, ridge):
+    return np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y)

@@ -15,7 +15,6 @@ from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.variants import (
     CANDIDATES,
     FOUND_AUTO,
-    MEMBERS,
     VARIANTS,
     candidates,
     configure,
@@ -155,9 +154,9 @@ def test_settings_of_a_data_set_that_have_no_effect_beside_a_change_are_let_be()
     assert (method.map, training.input_dropout) == (GAT(), 0.0)
 
 
-def test_what_is_set_reaches_every_candidate_of_fast():
+def test_what_is_set_reaches_every_candidate_of_auto():
     def given(**settings):
-        return candidates("fast", **settings)
+        return candidates("auto", **settings)
 
     assert [*given()] == [*CANDIDATES] == [*given(hops=None)]
     assert {method.map.unwrapped.hops for method, _ in given().values()} == {2, 10}
@@ -191,17 +190,13 @@ def test_auto_is_its_first_candidate_where_validation_chooses_nothing():
     assert [*candidates("auto", selection="last", objective="softmax", margin=None)] == ["diffusion"]
 
 
-def test_the_default_is_the_same_on_every_graph():
-    assert [*candidates("auto")] == [*candidates("auto", "cora")] == [*MEMBERS]
-
-
-def test_fast_on_a_graph_that_was_searched_is_what_was_found():
+def test_auto_on_a_graph_that_was_searched_is_what_was_found():
     for dataset, (name, changes) in FOUND_AUTO.items():
-        assert candidates("fast", dataset) == {name: configure(name, dataset, **changes)}
-        assert [*candidates("fast", dataset, tuned=False)] == [*CANDIDATES]
-    ((_, (method, _)),) = candidates("fast", "cora", hops=3).items()
+        assert candidates("auto", dataset) == {name: configure(name, dataset, **changes)}
+        assert [*candidates("auto", dataset, tuned=False)] == [*CANDIDATES]
+    ((_, (method, _)),) = candidates("auto", "cora", hops=3).items()
     assert method.map.hops == 3
-    assert "diffusion-decayed" not in candidates("fast", "cora", margin=0.5)  # it has none: a choice again
+    assert "diffusion-decayed" not in candidates("auto", "cora", margin=0.5)  # it has none: a choice again
 
 
 @pytest.mark.parametrize(

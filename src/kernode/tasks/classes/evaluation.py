@@ -264,15 +264,14 @@ def _choice_lines(report: dict[str, Any]) -> list[str]:
     }
     if members := report.get("members"):
         weights = {one["name"]: f"{one['weight']:.2f}" for one in members}
-        found = [f"{'sum of kernels':<20} weight  member ({by} on validation nodes alone)"]
-        found += [
-            f"{'':<20} {weights.get(name, '–'):>6}  {name} ({figure})" for name, figure in after.items()
-        ]
-        return found
-    chosen = report["variant"]
-    s = "s" * (epochs[chosen] != 1)
-    found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}"]
-    found.append(f"{'':<20} not: {', '.join(f'{name} {figure}' for name, figure in after.items())}")
+        found = [f"{'sum of kernels':<20} weight  member ({by} on validation nodes, epochs)"]
+        rows = [(weights.get(name, "–"), name, figure) for name, figure in after.items()]
+        found += [f"{'':<20} {weight:>6}  {name} ({figure})" for weight, name, figure in rows]
+    else:
+        chosen = report["variant"]
+        s = "s" * (epochs[chosen] != 1)
+        found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}"]
+        found.append(f"{'':<20} not: {', '.join(f'{name} {figure}' for name, figure in after.items())}")
     test = report["test"]
     if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:
         found.append(f"{'':<20} chosen once for all runs; their validation and test nodes overlap")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
@@ -18,11 +19,21 @@ from kernode.compute.stack import Parameters, take
 from kernode.config import Config
 from kernode.errors import warn
 from kernode.graph import Graph
+from kernode.graph.share import GraphShare
 from kernode.io.sizes import GraphSizes
 from kernode.kernels.weighted_sum import WeightedSum
+from kernode.maps.hop_mlp import HopSum
 from kernode.maps.members import Members
 from kernode.metrics.accuracy import accuracy
-from kernode.models.fit import Candidates, best_validation, fit_candidates, survivors, within_memory
+from kernode.models.fit import (
+    AGAIN,
+    Candidates,
+    best_validation,
+    fit_candidates,
+    log_start,
+    survivors,
+    within_memory,
+)
 from kernode.models.method import KernelMethod
 from kernode.progress import note
 from kernode.tasks.classes.calibration import Tempering, calibration_of
@@ -38,6 +49,7 @@ if TYPE_CHECKING:
 
 RUNGS = ((40, 7), (120, 5))  # after so many epochs, so many members go on
 _ROUNDS = 25  # of greedy selection
+_LARGE = 5 * 10**6  # entries of A and X, beyond which two cores train sums over hops alone
 _TINY = 1e-12
 
 
@@ -156,15 +168,16 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
 
     Weights are found by greedy selection on the validation nodes.
     """
-    candidates, run = within_memory(task, candidates), task.run
+    candidates, run = within_memory(task, _in_reach(task, candidates)), task.run
     for one in run.callbacks:
         if isinstance(one, Checkpoint):
-            one.check(["", *candidates])
+            one.check(["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
     tried: dict[str, float] = {}  # validation accuracy in percent
     epochs: dict[str, int] = {}
-    with sharing(), cpu_threads(run.threads):
+    with sharing(), cpu_threads(run.threads) as threads:
+        log_start(task, " and ".join(candidates), candidates, threads)
         for name, (method, training) in candidates.items():
             part = task.with_run(run.part(name).called(name))
             if method.closed_form:
@@ -196,13 +209,32 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
         return summed(task, fitted, {name: tried[name] for name in candidates}, **about)
 
 
+def _in_reach(task: NodeTask, candidates: Candidates) -> Candidates:
+    """Members that a graph's size and its processes allow."""
+    graph: Any = task.graph
+    x = graph.features
+    entries = graph.adjacency.nnz + (x.nnz if sparse.issparse(x) else x.size)
+    large = entries > _LARGE and task.run.place.device.type == "cpu"
+    found = {
+        name: (method, training)
+        for name, (method, training) in candidates.items()
+        if not (isinstance(graph, GraphShare) and not method.map.takes_shares)
+        and not (large and (method.closed_form or not isinstance(method.map.unwrapped, HopSum)))
+    }
+    if len(found) < len(candidates) and found:
+        left = ", ".join(name for name in candidates if name not in found)
+        why = "they need the whole graph" if isinstance(graph, GraphShare) else "the graph is large"
+        note("members", f"{left} are not tried: {why}")
+    return found or candidates
+
+
 def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
     """Train the members of a sum anew on more nodes, each for as many epochs as it kept; weights stay."""
     members, fitted = chosen.method.members, []
     with sharing():
         for one in members:
             training = replace(one.training.without_selection(), epochs=max(1, one.epochs))
-            part = task.run.part(f"all-{one.name}").called(f"{one.name} on all labels")
+            part = task.run.part(f"{AGAIN}-{one.name}").called(f"{one.name} on all labels")
             fitted.append(fit_candidates(task.with_run(part), {one.name: (one.method, training)}))
     on = assembled(task, members, fitted, variant=chosen.variant, split=chosen.split)
     held_out = chosen.calibration
@@ -215,13 +247,15 @@ def summed(
 ) -> NodeModelOnGraph:
     """The sum of trained members, with weights by greedy selection on the task's validation nodes."""
     found = np.stack([_calibrated(on, task.nodes) for on in fitted.values()])
-    counts = greedy_counts(found, task.nodes.validation_labels)
     names = list(fitted)
+    portable = [not fitted[name].model.method.map.of_one_graph for name in names]
+    counts = greedy_counts(found, task.nodes.validation_labels, np.array(portable))
     kept = [at for at in np.argsort(-counts, kind="stable").tolist() if counts[at]]
     shares = counts / counts.sum()
     members = tuple(_member(names[at], fitted[names[at]], shares[at], tried[names[at]]) for at in kept)
-    said = ", ".join(f"{one.weight:.2f} {one.name}" for one in members)
-    note("weights", f"weights of the members: {said}", weights={one.name: one.weight for one in members})
+    said = ", ".join(f"{one.weight:.2f} {one.name} ({one.validation:.2f} %)" for one in members)
+    weights = {one.name: one.weight for one in members}
+    note("weights", f"chose weights by validation loss: {said} by validation accuracy", weights=weights)
     chosen = [fitted[one.name] for one in members]
     validated = {name: round(value, 4) for name, value in tried.items()}
     return assembled(task, members, chosen, chosen_by_validation=validated, **about)
@@ -231,8 +265,9 @@ def assembled(
     task: NodeTask, members: tuple[Member, ...], chosen: Sequence[NodeModelOnGraph], **about: Any
 ) -> NodeModelOnGraph:
     """Members as one model on the task's graph, calibrated as a whole."""
+    trained = next((on for on in chosen if not on.model.method.closed_form), chosen[0])
     model = replace(
-        chosen[0].model,
+        trained.model,
         method=KernelSum(members),
         parameters=_renumbered([on.model.parameters for on in chosen]),
         seconds=sum(on.model.seconds for on in chosen),
@@ -274,12 +309,15 @@ def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
     return found if calibration is None else calibration.together(found)
 
 
-def greedy_counts(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def greedy_counts(
+    probabilities: np.ndarray, truth: np.ndarray, first: np.ndarray | None = None
+) -> np.ndarray:
     """How often greedy selection with replacement takes each member (Caruana et al. 2004): M.
 
     ``probabilities``: of the validation nodes by each member, M × r × v × c; ``truth``: their classes, q × v
     (−1: none of them). Each round takes the member with which the mean of all that were taken has the lowest
     log-loss; of all rounds the one with the lowest loss counts. Replicas that share nodes answer together.
+    ``first``: which members the first may be, all if None: a sum is to have one that other graphs take, too.
 
     >>> good, bad = np.array([[[[0.9, 0.1], [0.2, 0.8]]]]), np.array([[[[0.1, 0.9], [0.8, 0.2]]]])
     >>> greedy_counts(np.concatenate([bad, good]), np.array([[0, 1]])).tolist()
@@ -294,6 +332,8 @@ def greedy_counts(probabilities: np.ndarray, truth: np.ndarray) -> np.ndarray:
     best, kept, total = np.inf, counts, np.zeros(own.shape[1])
     for taken in range(1, _ROUNDS + 1):
         losses = -np.log((total + own) / taken + _TINY).mean(axis=1)
+        if taken == 1 and first is not None and first.any():
+            losses[~first] = np.inf
         at = int(losses.argmin())
         total, counts = total + own[at], counts.copy()
         counts[at] += 1

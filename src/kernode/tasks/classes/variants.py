@@ -47,7 +47,7 @@ CANDIDATES = (
     "diffusion-scaled",
     "diffusion-wide",
 )
-# What the default sums: members that differ in what they look at. A new one is an entry here and in VARIANTS.
+# What "sum" sums: members that differ in what they look at. A new one is an entry here and in VARIANTS.
 MEMBERS = (
     "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights
     "diffusion-decayed",  # APPNP
@@ -103,8 +103,8 @@ FOUND_SIMILARITY: Found = {
 
 # What validates is accuracy, or mAP where the candidates' training says so.
 CHOICES = {
-    AUTO: Choice(MEMBERS, "k3-tuned", sums=True),
-    "fast": Choice(CANDIDATES, "k3-tuned", FOUND_AUTO),
+    AUTO: Choice(CANDIDATES, "k3-tuned", FOUND_AUTO),
+    "sum": Choice(MEMBERS, "k3-tuned", sums=True),
     "similarity": Choice(
         ("similarity-diffusion", "similarity-hops", "similarity-standardized"),
         "similarity-diffusion",
