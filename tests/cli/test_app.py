@@ -106,6 +106,10 @@ def test_a_person_can_read_all_options():
         ("predict m.safetensors graph.npz", "--graph DATA"),
         ("fit cora --log-file log.jsonl", "kernode --log-file FILE"),
         ("missing m.safetensors", "predict-links"),
+        ("gram m.safetensors", "embed --gram"),
+        ("extend m.safetensors", "predict --new-nodes"),
+        ("estimate cora", "fit --dry-run"),
+        ("what-if m.safetensors 3", "explain"),
         ("data shard cora -o parts", "data convert … -o FOLDER"),
     ],
 )

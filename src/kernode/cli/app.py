@@ -39,7 +39,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 _VARIANTS = f"Variants: {', '.join(DESCRIPTIONS)}. What each is stands on the documentation's page Variants."
-_FORMER = {"missing": "predict-links", "shard": "data convert … -o FOLDER"}  # commands of 0.2
+_FORMER = {  # commands of 0.2
+    "missing": "predict-links",
+    "shard": "data convert … -o FOLDER",
+    "gram": "embed --gram",
+    "extend": "predict --new-nodes … --new-edges …",
+    "estimate": "fit --dry-run",
+    "what-if": "explain",
+}
 
 
 def add_command(name: str) -> None:
