@@ -106,7 +106,7 @@ MAPS = [  # three outputs each, four side by side: a direction in one number is 
     HopStages((4, 5), 3, hops=2, norm=False),
     Stages((4,), 3),
     Stages((4, 5), 3, hops=2),
-    Standardized(Stages((4, 4), 3)),
+    Standardized(Stages((8, 8), 3)),
     OnColumns(Stages((4,), 3)),
     OnColumns(MLP((4,), 3), columns="neighbours"),
     Members((HopMLP((4,), 1), Stages((4,), 2))),

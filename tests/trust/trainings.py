@@ -32,8 +32,9 @@ from kernode.search.trials import by_structure, candidates_of, stacked
 from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import fit_all_labels, split_labels
+from kernode.tasks.classes.sum import fit_sum
 from kernode.tasks.classes.task import NodeTask
-from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS, candidates
+from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS, candidates, is_sum
 from kernode.tasks.links.evaluation import link_baselines
 from kernode.tasks.links.variants import LINK_VARIANTS
 from kernode.training.callbacks import Callback
@@ -88,11 +89,15 @@ class Way:
 def variant(name, way):
     """A variant of the node classifiers, or a choice among some; then once more on all labels."""
     epochs = TO_THE_LAST_RUNG if name == AUTO else EPOCHS
-    methods = {one: _shorter(*parts, epochs) for one, parts in candidates(name, tuned=False).items()}
+    methods = {
+        one: parts if parts[0].closed_form else _shorter(*parts, epochs)
+        for one, parts in candidates(name, tuned=False).items()
+    }
     run = way.run()
     splits, _ = split_labels(GRAPH, SPLIT, run.seeds)
     task = NodeTask.of_splits(GRAPH, splits, run)
-    on = fit_candidates(task, methods, split=SPLIT)
+    fit = fit_sum if is_sum(name) else fit_candidates
+    on = fit(task, methods, split=SPLIT)
     way.write(on.model, fit_report(on, splits, task.nodes).figures)
     way.write(fit_all_labels(GRAPH, on.model, run).model, graph=GRAPH, name="all-labels")
 

@@ -64,8 +64,8 @@ class OnColumns(StagedMap):
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """The map's, with so many columns."""
         if self.columns == "structure":
-            sizes = replace(sizes, features=2 + _EIGENVECTORS, filled=None)
-        return self.map.least_bytes(sizes, place)
+            return self.map.least_bytes(replace(sizes, features=2 + _EIGENVECTORS, filled=None), place)
+        return float(sizes.nodes * place.dtype.itemsize)  # rows of A are few numbers, or many
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """As the map has it."""

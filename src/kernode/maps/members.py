@@ -13,6 +13,7 @@ from torch import Tensor
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
+from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import FeatureMap
@@ -29,6 +30,14 @@ class Members(FeatureMap):
     maps: tuple[FeatureMap, ...]
 
     capturable: ClassVar[bool] = False
+    drops: ClassVar[bool] = False  # its maps were trained before
+
+    def __post_init__(self) -> None:
+        require_setting(
+            isinstance(self.maps, tuple) and bool(self.maps), "maps", "a tuple of maps", self.maps
+        )
+        for one in self.maps:
+            require_part("maps", one, FeatureMap, "kernode.maps.HopMLP()")
 
     @property
     def reach(self) -> int | None:
@@ -52,8 +61,8 @@ class Members(FeatureMap):
         return next((one for one in found if not one.startswith("none")), found[0])
 
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """The largest: members train one after the other."""
-        return max(one.least_bytes(sizes, place) for one in self.maps)
+        """None: it holds the graph alone."""
+        return 0.0
 
     def for_classes(self, classes: int) -> Self:
         """Each for so many classes."""

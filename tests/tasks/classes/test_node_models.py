@@ -49,11 +49,12 @@ def model_of(method, graph, seeds=(3, 4)):
     prepared = method.map.prepare(graph, DOUBLE)
     parameters = method.initial(prepared, Draws(torch.tensor(seeds)), DOUBLE, 3)
     torch.manual_seed(0)
+    parameters = {name: value + torch.rand_like(value) for name, value in parameters.items()}
     train = np.arange(graph.n_nodes)[None]
     return NodeModel(
         method=method,
         training=Training(),
-        parameters={name: value + torch.rand_like(value) for name, value in parameters.items()},
+        parameters=method.finished(parameters, prepared),
         train=train,
         train_labels=train % 2,
         classes=(0, 1, 2),

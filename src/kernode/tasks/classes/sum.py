@@ -235,6 +235,8 @@ def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
         for one in members:
             training = replace(one.training.without_selection(), epochs=max(1, one.epochs))
             part = task.run.part(f"{AGAIN}-{one.name}").called(f"{one.name} on all labels")
+            if one.method.closed_form:
+                training, part = one.training, replace(part, callbacks=())
             fitted.append(fit_candidates(task.with_run(part), {one.name: (one.method, training)}))
     on = assembled(task, members, fitted, variant=chosen.variant, split=chosen.split)
     held_out = chosen.calibration
