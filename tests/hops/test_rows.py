@@ -54,10 +54,10 @@ def start(feature_map, graph):
     """Parameters that are nowhere at their first values, so that all of them matter."""
     prepared = feature_map.prepare(graph, DOUBLE)
     first = feature_map.initial(prepared, Draws(torch.tensor([3, 4])), DOUBLE)
-    with torch.no_grad():
-        first = feature_map.finished(first, prepared)
     torch.manual_seed(0)
-    return {name: value + torch.rand_like(value) for name, value in first.items()}
+    moved = {name: value + torch.rand_like(value) for name, value in first.items()}
+    with torch.no_grad():
+        return feature_map.finished(moved, prepared)
 
 
 def distances(graph):
