@@ -65,7 +65,7 @@ class OnColumns(StagedMap):
         """The map's, with so many columns."""
         if self.columns == "structure":
             return self.map.least_bytes(replace(sizes, features=2 + _EIGENVECTORS, filled=None), place)
-        return float(sizes.nodes * place.dtype.itemsize)  # rows of A are few numbers, or many
+        return self.map.least_bytes(replace(sizes, features=sizes.nodes, filled=sizes.entries), place)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """As the map has it."""
