@@ -1,4 +1,4 @@
-"""Sharding a table of edges: seconds and peak memory of `kernode data shard`, as a process of its own.
+"""Sharding a table of edges: seconds and peak memory of `kernode data convert`, as a process of its own.
 
     python benchmarks/shard_tables.py [--edges 10000000]
 
@@ -37,7 +37,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         table, store = Path(folder, "edges.parquet"), Path(folder, "store")
         write_edges(table, given.edges)
-        command = [sys.executable, "-m", "kernode", "data", "shard", str(table), "-o", str(store), "--json"]
+        command = [sys.executable, "-m", "kernode", "data", "convert", str(table), "-o", str(store), "--json"]
         started = time.perf_counter()
         ended = subprocess.run(command, stdout=subprocess.PIPE, check=True)
         seconds = time.perf_counter() - started
