@@ -37,7 +37,8 @@ class OnColumns(StagedMap):
     - ``map``: any map that begins with a product with X.
     - ``columns``: "structure" (log degree, log PageRank and the leading eigenvectors of Ā, standardised) or
       "neighbours" (the rows of A, as LINKX has them: each neighbour is a word).
-    - ``nodes``: the number of nodes of the graph learned from, set in training: later ones are no words.
+    - ``nodes``: the number of nodes of the graph learned from, set in training: those that arrive later are
+      not columns.
     """
 
     map: StagedMap

@@ -167,5 +167,23 @@ def test_scores_of_instant_left_out_are_those_of_a_ridge_that_never_saw_the_node
         np.testing.assert_allclose(on.model.parameters["left_out"][0, node], alone, atol=1e-6)
 
 
+def test_instant_counts_a_node_as_often_as_its_weight_says():
+    graph, weights = random_graph(5), np.where(np.arange(30) < 10, 4.0, 1.0)
+    model = kn.NodeKernelClassifier("instant", training={"precision": 64})
+    on = model.fit(np.arange(30), graph.labels[:30], graph=graph, sample_weight=weights)._on(None)
+    phi, y = on.g[0, :30].double().numpy(), np.eye(2)[graph.labels[:30]]
+    found, bias = (on.model.parameters[name][0].double().numpy() for name in ("weights", "bias"))
+    np.testing.assert_allclose(bias, np.average(y, axis=0, weights=weights), atol=1e-12)
+    root = np.sqrt(weights / weights.mean())[:, None]
+    expected = [_ridge(root * phi, root * (y - bias), one) for one in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)]
+    assert min(np.abs(one - found).max() for one in expected) < 1e-8
+
+
+def test_settings_of_learning_are_refused_where_nothing_learns():
+    for given_ in ({"epochs": 5}, {"learning_rate": 0.1}, {"training": {"dropout": 0.5}}):
+        with pytest.raises(kn.InputError, match="no effect"):
+            kn.NodeKernelClassifier("instant", **given_).methods()
+
+
 def _ridge(x, y, ridge):
     return np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y)

@@ -250,7 +250,7 @@ def _guessed(table: Table, name: str, look: Look | None, notation: Notation | No
     of_types |= dict.fromkeys(NUMERIC, Number)
     kind = next((kind for start, kind in of_types.items() if type_.startswith(start)), None)
     if kind is None:
-        sentence = f"column {name!r} holds {type_}, which is no feature. Name the features without it."
+        sentence = f"column {name!r} holds {type_}, which cannot be a feature. Name the features without it."
         raise table.error(sentence, "unsupported", setting="features", column=name)
     return kind
 

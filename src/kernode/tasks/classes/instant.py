@@ -15,7 +15,7 @@ from kernode.maps.smoothed_kernel import SmoothedKernel
 from kernode.tasks.classes.calibration import Calibration, fit_calibration
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.training.loop import Trained
-from kernode.training.settings import Training
+from kernode.training.settings import OF_LEARNING, Training
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -44,6 +44,11 @@ class Instant(NodeMethod):
     closed_form: ClassVar[bool] = True
     classifier: ClassVar[str] = "ridge"
 
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """All of learning: there is a closed form."""
+        return OF_LEARNING | {"dropout", "input_dropout"}
+
     def represent(self, parameters: Any, prepared: Any, dropout: Any = None) -> torch.Tensor:
         """g of every node: r × n × landmarks."""
         return self.map({"landmarks": parameters["map.landmarks"]}, prepared)
@@ -58,9 +63,10 @@ class Instant(NodeMethod):
             row = min(i, len(nodes.train) - 1)
             few = nodes.train.shape[1] <= _ALL
             if row not in solved or not few:
-                solved[row] = self._solve(
-                    prepared, nodes.train[row], nodes.train_labels[row], len(task.classes), seed
-                )
+                own = task.train_weights
+                counts = np.ones(nodes.train.shape[1]) if own is None else own[row]
+                y = np.eye(len(task.classes))[nodes.train_labels[row]]
+                solved[row] = self._solve(prepared, nodes.train[row], y, counts / counts.mean(), seed)
             found.append(solved[row])
         landmarks, weights, biases, left_out = zip(*found, strict=True)
         dtype = task.run.place.dtype
@@ -74,27 +80,32 @@ class Instant(NodeMethod):
         return Trained(parameters, np.zeros(task.run.replicas, int), history, time.perf_counter() - started)
 
     def _solve(
-        self, prepared: Any, train: np.ndarray, labels: np.ndarray, classes: int, seed: int
+        self, prepared: Any, train: np.ndarray, indicators: np.ndarray, counts: np.ndarray, seed: int
     ) -> tuple[np.ndarray, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Landmarks, weights, bias, and the scores of training nodes without themselves."""
+        """Landmarks, weights, bias, and the scores of training nodes without themselves.
+
+        ``indicators``: of the classes, m × c. ``counts``: how much each node counts, m, with a mean of 1.
+        """
         landmarks = train
         if len(train) > _ALL:
             landmarks = np.sort(np.random.default_rng(seed).choice(train, _SOME, replace=False))
         phi = self.map({"landmarks": torch.tensor(landmarks[None])}, prepared)[0]
-        phi = phi[torch.tensor(train)].double()
-        y = torch.eye(classes, dtype=torch.float64)[torch.tensor(labels)]
-        bias = y.mean(dim=0)
+        root = torch.tensor(np.sqrt(counts))[:, None]
+        phi = root * phi[torch.tensor(train)].double()
+        y = torch.from_numpy(indicators)
+        bias = (root.square() * y).mean(dim=0)
+        target = root * (y - bias)
         values, vectors = torch.linalg.eigh(phi.T @ phi)
         turned, best = phi @ vectors, None
-        towards = turned.T @ (y - bias)
+        towards = turned.T @ target
         for ridge in _RIDGES:
             shrunk = 1 / (values.clamp_min(0) + ridge)
             leverage = (turned.square() @ shrunk).clamp_max(1 - 1e-9)[:, None]
             fitted = turned @ (shrunk[:, None] * towards)
-            left_out = (fitted - leverage * (y - bias)) / (1 - leverage)
-            error = float((left_out - (y - bias)).square().mean())
+            left_out = (fitted - leverage * target) / (1 - leverage)
+            error = float((left_out - target).square().mean())
             if best is None or error < best[0]:
-                best = error, vectors @ (shrunk[:, None] * towards), left_out + bias
+                best = error, vectors @ (shrunk[:, None] * towards), left_out / root + bias
         assert best is not None
         return landmarks, best[1], bias, best[2]
 
