@@ -2,8 +2,8 @@
 
     python scripts/fuzz_readers.py [READER …] [--seconds 60] [--memory 2048] [--keep DIR]
 
-Every reader of tests/trust/readers.py gets so many seconds in a process of its own, guided by the lines of
-kernode that an input reaches, from whole files made on the spot. A find is an exception that is no
+Every reader of tests/robustness/readers.py gets so many seconds in a process of its own, guided by the
+lines of kernode that an input reaches, from whole files made on the spot. A find is an exception that is no
 KernodeError, a call of more than two seconds, or more megabytes than --memory; the bytes are left in --keep.
 The status is 1 where there are finds. `make fuzz` runs it.
 """
@@ -29,7 +29,7 @@ def fuzz_one(name: str, folder: Path, options: list[str]) -> None:
     """Fuzz one reader in this process, until libFuzzer ends it."""
     import atheris
 
-    sys.path[:0] = [str(TESTS), str(TESTS / "trust")]
+    sys.path[:0] = [str(TESTS), str(TESTS / "robustness")]
     with atheris.instrument_imports(include=["kernode"]), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import readers
@@ -62,7 +62,7 @@ def fuzz_apart(name: str, seconds: int, memory: int, keep: Path) -> tuple[int, b
 
 def reader_names() -> list[str]:
     """Every reader's name, as readers.py has them."""
-    sys.path[:0] = [str(TESTS), str(TESTS / "trust")]
+    sys.path[:0] = [str(TESTS), str(TESTS / "robustness")]
     import readers
 
     with tempfile.TemporaryDirectory() as folder:

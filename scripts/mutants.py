@@ -32,7 +32,7 @@ from mutations import Mutant, mutants_of
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src/kernode"
 RESULTS = ROOT / "results/mutants.json"
-SEED = 20
+SEED = 33
 EACH = 40  # mutants of a room
 AT_A_TIME = 2
 SECONDS = 20  # of processor time that the tests of one mutant take without it, at most
@@ -45,13 +45,14 @@ ROOMS = {
     "triplets": [SOURCES / f"losses/{name}.py" for name in _TRIPLETS],
     "losses": [path for path in sorted(SOURCES.glob("losses/*.py")) if path.stem not in _TRIPLETS],
     "classifiers": [
-        SOURCES / f"tasks/classes/{name}.py" for name in ("centroids", "method", "calibration", "evaluation")
+        SOURCES / f"tasks/classes/{name}.py"
+        for name in ("method", "calibration", "evaluation", "instant", "sum")
     ],
 }
 TESTS = [  # one process each
     ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_hop_mlp.py", "tests/compute/test_fused.py",
      "tests/search/test_estimate.py", "tests/tasks/links", "tests/metrics", "src/kernode/hops"],
-    ["tests/losses", "tests/kernels", "tests/trust/test_nothing_let_in.py", "tests/tasks/classes",
+    ["tests/losses", "tests/kernels", "tests/robustness/test_malicious_files.py", "tests/tasks/classes",
      "src/kernode/kernels", "src/kernode/losses", "src/kernode/tasks/classes"],
 ]  # fmt: skip
 IMPORTED = (
@@ -262,7 +263,8 @@ def record(
     """What results/mutants.json holds."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for paths in ROOMS.values() for path in paths))
     drawn = [(room, one) for room, mutants in rooms.items() for one in mutants]
-    first = before.get("first_run") or {
+    same_draw = before.get("seed") == SEED
+    first = (before.get("first_run") if same_draw else None) or {
         "mutants": len(drawn),
         "killed": sum(killed[one.key] is not None for _, one in drawn),
     }

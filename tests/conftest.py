@@ -8,6 +8,9 @@ from hypothesis import settings
 import kernode as kn
 from kernode.cli import main
 from warm import Warm
+from workspace import shop, workspace
+
+__all__ = ["shop", "workspace"]  # fixtures of every folder
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported: its kernels then run on the CPU
@@ -28,7 +31,7 @@ collect_ignore_glob = ["conftest.py", "*/conftest.py"]
 # Those that take longest begin first, so that the workers of `make test-slow` end together.
 LONG = (
     "test_examples.py", "test_torchrun.py", "test_many_trainings.py", "test_strange_graphs.py",
-    "test_oldest_versions.py", "test_same_answer.py", "test_tutorial.py",
+    "test_oldest_versions.py", "test_reproducible_files.py", "test_tutorial.py",
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import logging
 
 from kernode.cli.console import progress
-from kernode.progress import tell, timed
+from kernode.progress import report_progress, timed
 
 
 def test_a_part_is_in_the_log_with_its_seconds(caplog):
@@ -14,6 +14,6 @@ def test_a_part_is_in_the_log_with_its_seconds(caplog):
 
 def test_the_same_step_of_another_graph_counts_to_its_own_end(capsys):
     with progress("reproduce", quiet=False, seconds=0.0):
-        tell("2 hops", 2708, 2708)
-        tell("2 hops", 3327, 3327)
+        report_progress("2 hops", 2708, 2708)
+        report_progress("2 hops", 3327, 3327)
     assert capsys.readouterr().err.split("\n") == ["2 hops 2708/2708 ", "2 hops 3327/3327 ", ""]

@@ -6,8 +6,9 @@ from experiments.rivals.kled import KLED
 from kernode.descriptions import DESCRIPTIONS
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
+from kernode.models.variants import Variant
 from kernode.tasks.classes.method import Method
-from kernode.tasks.classes.variants import VARIANTS, Variant
+from kernode.tasks.classes.variants import VARIANTS
 from kernode.training.settings import Training
 
 __all__ = ["KLED", "FastGCN", "JKConcat"]

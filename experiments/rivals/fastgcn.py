@@ -13,13 +13,13 @@ from kernode.compute.draws import SAMPLES, Draws, Dropout
 from kernode.compute.gpu import cumulative_sums
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.compute.stack import Parameters
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.maps.base import (
     ROWS,
     WIDTHS,
-    Parameters,
     StagedMap,
     check_widths,
     width_of,

@@ -2,8 +2,8 @@
 
 DESCRIPTIONS = {
     "k3": "dot-product kernel, L_K and softmax together, softmax classifier (the paper's best)",
-    "auto": "the best of the six below, by successive halving on validation; used where nothing is said",
-    "sum": "a sum of kernels, members and weights by validation: edges between unlike nodes, too",
+    "auto": "the best of the six below, by successive halving on validation; the default",
+    "sum": "a sum of kernels, members and weights by validation: heterophilous edges, too",
     "instant": "nothing trained: kernel ridge on features smoothed over two hops, in seconds",
     "diffusion": "Eq. 7 with ten plain hops from a PageRank start, learned: few labels, poor features",
     "hops": "Eq. 7 with two exact hops, an output layer per hop, LayerNorm, 256 wide: many labels",
@@ -11,7 +11,7 @@ DESCRIPTIONS = {
     "hops-standardized": "as hops, every column of X to mean 0 and deviation 1: dense features",
     "diffusion-scaled": "as diffusion-decayed, rows of X scaled to sum 1",
     "diffusion-wide": "as diffusion-decayed, 256 wide, nearer (teleport 0.2), little decay",
-    "stages": "Eq. 7's one-hop shell stacked eight times, BatchNorm: edges between unlike nodes",
+    "stages": "Eq. 7's one-hop shell stacked eight times, BatchNorm: heterophilous edges",
     "structure": "as stages, on degree, PageRank and eigenvectors instead of X",
     "features": "an MLP on standardised features, no edges",
     "neighbours": "an MLP on the rows of A: each neighbour is a word (LINKX)",
@@ -35,9 +35,9 @@ DESCRIPTIONS = {
     "label-propagation": "baseline: labels spread along the edges, no features (Zhou et al. 2004)",
     "correct-and-smooth": "baseline: an MLP corrected and smoothed along the edges (Huang et al. 2021)",
     "smoother": "nothing learned: features averaged over 2 hops (Eq. 5), nearest centroids",
-    "similarity": "for finding alike nodes: the best of the three below by validation mAP",
+    "similarity": "for finding similar nodes: the best of the three below by validation mAP",
     "similarity-diffusion": "L_K alone on ten plain hops with PageRank's weights",
     "similarity-hops": "L_K alone on two exact hops, rows of X scaled to sum 1",
     "similarity-standardized": "L_K alone on two exact hops, every column of X standardised",
-    "similarity-open": "alike nodes of classes that nobody taught, too: a sum with a label-free kernel",
+    "similarity-open": "similar nodes of unseen classes, too: a sum with a label-free kernel",
 }

@@ -16,17 +16,17 @@ log.addHandler(logging.NullHandler())
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def note(event: str, message: str, level: int = logging.INFO, **fields: Any) -> None:
+def log_event(event: str, message: str, level: int = logging.INFO, **fields: Any) -> None:
     """Log a message for people, with an event name and fields for programs."""
     log.log(level, message, extra={"event": event, "fields": fields})
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
-    """Send the progress that :func:`tell` reports to a listener.
+def progress_listener(listener: Listener) -> Iterator[None]:
+    """Send the progress that :func:`report_progress` reports to a listener.
 
-    >>> with heard_by(lambda what, done, total: print(f"{what}: {done} of {total}")):
-    ...     tell("rows", 3, 10)
+    >>> with progress_listener(lambda what, done, total: print(f"{what}: {done} of {total}")):
+    ...     report_progress("rows", 3, 10)
     rows: 3 of 10
     """
     before = _listener.set(listener)
@@ -36,7 +36,7 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _listener.reset(before)
 
 
-def tell(what: str, done: int, total: int) -> None:
+def report_progress(what: str, done: int, total: int) -> None:
     """Report progress to the listener, if there is one."""
     listener = _listener.get()
     if listener is not None:
@@ -49,4 +49,4 @@ def timed(what: str) -> Iterator[None]:
     started = time.perf_counter()
     yield
     seconds = round(time.perf_counter() - started, 3)
-    note("part", f"{what} took {seconds:.3f} s", logging.DEBUG, what=what, seconds=seconds)
+    log_event("part", f"{what} took {seconds:.3f} s", logging.DEBUG, what=what, seconds=seconds)

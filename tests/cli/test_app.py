@@ -203,7 +203,7 @@ def test_version_and_help_work_as_a_process():
         finished = subprocess.run(command, capture_output=True, text=True, check=True)
         assert ("kernode " + kn.__version__ if arguments == ["--version"] else "kernode") in finished.stdout
         if arguments == ["fit", "--help"]:
-            assert all(f"{name}, " in finished.stdout for name in ("auto", "k3", "gcn", "similarity-hops"))
+            assert all(f"{name}, " in finished.stdout for name in ("auto", "k3", "gcn", "similarity"))
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["fit", "--help"], ["data", "--help"]])
@@ -263,3 +263,21 @@ for words in (["fit", "--variant", "k3"], ["links"]):
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count('"baselines"') == 2
     assert ended.stderr.splitlines() == ["fit []", "links []"]
+
+
+def test_a_terminal_wraps_long_lines_below_their_last_column(monkeypatch, capsys):
+    from kernode.cli.console import say
+
+    text = "lead\n+0.5000 ± 0.1000  node-1; 2 hops away; words: kernel +0.25, words: graph +0.20"
+    say(text)
+    assert capsys.readouterr().out == text + "\n"
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "50")
+    say(text)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "lead"
+    assert lines[1].startswith("+0.5000 ± 0.1000  node-1;")
+    assert all(line[:18].isspace() and line[18] != " " for line in lines[2:])
+    assert all(len(line) <= 50 for line in lines)
+    assert len(lines) > 2
+    assert " ".join(" ".join(lines).split()) == " ".join(text.split())

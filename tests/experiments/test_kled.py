@@ -16,7 +16,7 @@ from graphs import CLUSTERS, clustered_graph, graphs
 from kernode.compute.place import Place
 from kernode.config import Config
 from kernode.errors import InputError
-from kernode.progress import heard_by
+from kernode.progress import progress_listener
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -243,7 +243,7 @@ def test_each_replica_is_searched_and_answered_with_its_own_nodes():
 
 def test_search_tells_of_every_candidate():
     seen = []
-    with heard_by(lambda what, done, total: seen.append((done, total))):
+    with progress_listener(lambda what, done, total: seen.append((done, total))):
         fit(node_task(seeds=(0, 1)), KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
     assert [one for one in seen if one[1] == 2] == [(1, 2), (2, 2)]
 

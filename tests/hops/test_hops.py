@@ -26,7 +26,7 @@ from kernode.hops.cost import HopCost
 from kernode.io import load_graph
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.io.synthetic import Synthetic
-from kernode.progress import heard_by
+from kernode.progress import progress_listener
 from refusals import refused
 
 DOUBLE = Place.of(64)
@@ -173,7 +173,7 @@ def test_one_float32_step_has_the_same_gradients_explicit_and_factored(powers):
 def test_building_tells_how_far_it_is(monkeypatch):
     monkeypatch.setattr(masked_product, "BLOCK_FLOPS", 200)
     heard = []
-    with heard_by(lambda *what: heard.append(what)):
+    with progress_listener(lambda *what: heard.append(what)):
         HopOperator.of(hub_graph(), 2, "each", DOUBLE, "factored")
     assert len(heard) > 3
     assert heard[-1] == ("hop 2 of 2", 60, 60)

@@ -122,6 +122,17 @@ def test_scores_that_are_not_finite_are_kept_only_where_there_are_no_others(vali
 # the choice
 
 
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("runs", [1, JUDGES + 1])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_the_candidate_with_the_highest_validation_is_kept(order, runs):
+    rates = (1e-7, 1e-6, 0.05)  # only the last one learns
+    given = {f"{rates[i]}": (METHODS["joint"], replace(SHORT, learning_rate=rates[i])) for i in order}
+    model = fit_candidates(node_task(seeds=tuple(range(runs))), given).model
+    assert model.variant == "0.05" == max(model.chosen_by_validation, key=model.chosen_by_validation.get)
+    assert model.training.learning_rate == 0.05
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("splits", [1, 5])

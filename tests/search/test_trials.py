@@ -22,8 +22,6 @@ from kernode.tasks.classes.variants import CANDIDATES
 from kernode.training.loop import DivergedError
 from tasks import DOUBLE, SINGLE
 
-pytestmark = pytest.mark.slow  # they train, over and over
-
 SPLIT = "0.5/0.25/0.25"
 HARDLY, WELL, NEVER = 1e-6, 0.05, 1e300  # learning rates: the last diverges at once
 
@@ -217,6 +215,7 @@ def reported(graph, method, folder):
     return values, *values["data"][0]["variants"]
 
 
+@pytest.mark.slow
 def test_a_variant_that_refuses_a_graph_costs_itself_alone(graph, tmp_path, training):
     def refuses(task, method, settings):
         if task.run.name == "small":
@@ -237,6 +236,7 @@ def test_where_all_diverge_the_report_says_so(graph, tmp_path):
     assert values["differences"] == []
 
 
+@pytest.mark.slow
 def test_a_candidate_that_does_not_fit_into_memory_is_left_out(graph, training, tmp_path):
     def refuse(task, method, settings):
         if getattr(method.map, "hidden", ()) == (9,):
@@ -256,6 +256,7 @@ class CaptureError(RuntimeError):
     """What a capture ends in when memory runs out within it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [3, 1, 0])
 def test_out_of_memory_fewer_replicas_train_at_a_time(graph, training, most):
     def figures():

@@ -142,6 +142,21 @@ def test_odd_names_are_text(command, odd_tables, folder):
     assert "<script>" not in hovers
 
 
+def test_names_of_nodes_classes_and_data_sets_are_escaped(clusters, cache):
+    labels = clusters.labels.copy()
+    labels[60:70] = (labels[60:70] + 1) % 3  # some labels to doubt
+    nodes = [f"<i>{i}</i>" for i in range(90)]
+    classes = ("<b>a</b>", "<b>b</b>", "<b>c</b>")
+    odd = kn.Graph(clusters.adjacency, clusters.features, labels, classes, nodes, name="<u>data</u>")
+    contents = Contents(EvaluationData.of(learned(odd, "jk"), plane="pca"))
+    assert contents.doubtful["doubtful_labels"]
+    page = Page(render(contents, "<u>title</u>"))
+    assert not {tag for tag, _ in page.elements} & {"b", "i", "u"}
+    assert "<u>data</u>" in page.text
+    for row in contents.doubtful["doubtful_labels"]:
+        assert all(row[name] in page.text for name in ("node", "label", "predicted", "reason"))
+
+
 def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
     model = kn.NodeKernelClassifier("k3", epochs=5, folds=2)
     model.fit(np.arange(60), clusters.labels[:60], graph=clusters)

@@ -25,11 +25,14 @@ from kernode.errors import Interrupted, KernodeError, kept
 from kernode.storage import cache_folder, written_files
 from kernode.version import __version__
 
-# In the order of the help; each is a function in a file of its name.
-COMMANDS = (
-    *("fit", "predict", "similar", "explain", "embed"),
-    *("plot", "report", "serve", "links", "predict-links", "tune", "compare"),
-)
+# By panel of the help; each is a function in a file of its name.
+COMMANDS = {
+    "Classes": ("fit", "predict"),
+    "Similarity": ("similar", "explain", "embed"),
+    "Links": ("links", "predict-links"),
+    "Pictures and pages": ("plot", "report", "serve"),
+    "Settings and data": ("tune", "compare"),
+}
 app = typer.Typer(
     cls=Group,
     no_args_is_help=True,
@@ -38,7 +41,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-_VARIANTS = f"Variants: {', '.join(DESCRIPTIONS)}. What each is stands on the documentation's page Variants."
+_SHOWN = ("auto", "sum", "instant", "similarity", "k1", "k2", "k3", "n1", "gcn", "gat", "appnp", "mlp")
+_VARIANTS = (
+    f"Variants: {', '.join(_SHOWN)} and {len(DESCRIPTIONS) - len(_SHOWN)} more; the documentation's page "
+    "Variants says what each is."
+)
 _FORMER = {  # commands of 0.2
     "missing": "predict-links",
     "shard": "data convert … -o FOLDER",
@@ -49,16 +56,23 @@ _FORMER = {  # commands of 0.2
 }
 
 
-def add_command(name: str) -> None:
-    """Add the function in a file of its name."""
+def add_command(name: str, panel: str | None = None) -> None:
+    """Add the function in a file of its name, in a panel of the help."""
     function = name.replace("-", "_")
     command = expanded(getattr(import_module(f"kernode.cli.{function}"), function))
-    app.command(name, cls=Command, epilog=_VARIANTS if name == "fit" else None)(command)
+    epilog = _VARIANTS if name == "fit" else None
+    app.command(name, cls=Command, epilog=epilog, rich_help_panel=panel)(command)
 
 
-for _name in COMMANDS:
-    add_command(_name)
-app.add_typer(data.app, name="data", help="Graphs: list, describe, convert and fetch data sets.")
+for _panel, _names in COMMANDS.items():
+    for _name in _names:
+        add_command(_name, _panel)
+app.add_typer(
+    data.app,
+    name="data",
+    help="List, describe, convert and fetch graphs.",
+    rich_help_panel="Settings and data",
+)
 
 
 def _print_version(wanted: bool) -> None:

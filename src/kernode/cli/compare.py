@@ -71,7 +71,7 @@ def compare(
     jobs: JobsOption = None,
     output: OutputOptions,
 ) -> None:
-    """Compare variants on the same random splits of your graphs, with paired tests.
+    """Compare variants on random splits, with paired tests.
 
     Validation picks a variant's settings on the first five splits (`--set run.choose_on=10`, or all: each
     split picks its own), test nodes are scored once, and differences are tested in pairs (Nadeau and Bengio,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -17,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernode.errors import FileError, KernodeError, KernodeWarning
-from kernode.progress import heard_by, note
+from kernode.progress import log_event, progress_listener
 
 # Control characters but for line breaks and tabulators, C1's among them.
 _CONTROL = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
@@ -76,7 +77,7 @@ class Warned:
             return
         if not issubclass(category, KernodeWarning):
             self._others.add(category)
-        note("warning", sentence, logging.WARNING)
+        log_event("warning", sentence, logging.WARNING)
         self.add(sentence, self.shown)
 
     def add(self, sentence: str, shown: bool = True) -> None:
@@ -96,15 +97,29 @@ class _Console(Console):
     def render_str(self, text: str, **look: Any) -> Text:
         return super().render_str(harmless(text), **look)
 
-    def write(self, content: str | Table) -> None:
+    def write(self, content: Text | Table) -> None:
         with self.capture() as text:
             self.print(content)
         write_stdout("\n".join(line.rstrip(" ") for line in text.get().split("\n")))
 
 
 def say(text: str) -> None:
-    """Print a line of rich's markup on stdout; escape what is not ours in it."""
-    _Console(soft_wrap=True, highlight=False, emoji=False).write(text)
+    """Print rich's markup on stdout; escape what is not ours in it.
+
+    A terminal wraps a line below the start of its last column, which two or more spaces set apart.
+    """
+    console = _Console(soft_wrap=True, highlight=False, emoji=False)
+    for line in console.render_str(text).split("\n", allow_blank=True):
+        console.write(_wrapped(line, console) if console.is_terminal else line)
+
+
+def _wrapped(line: Text, console: Console) -> Text:
+    first = re.match(r" *(?:\S+(?: \S+)* {2,})?", line.plain)
+    indent = first.end() if first and first.end() < console.width // 2 else 0
+    if line.cell_len <= console.width:
+        return line
+    head, body = line.divide([indent]) if indent else (Text(), line)
+    return head + Text("\n" + " " * indent).join(body.wrap(console, console.width - indent))
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -137,7 +152,8 @@ Begin = Callable[..., Advance]  # (total, name=""): begin a task of so many step
 def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 5.0) -> Iterator[Begin]:
     """Show progress on stderr: bars on a terminal, elsewhere a line every few seconds.
 
-    The log has such lines, too. Both have what computations report by :func:`kernode.progress.tell`.
+    The log has such lines, too. Both show what computations report by
+    :func:`~kernode.progress.report_progress`.
     ``counted``: whether the number of steps means something to people.
     """
     console = Console(stderr=True)
@@ -164,7 +180,7 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
             if time.monotonic() - last < seconds:
                 return
             last = time.monotonic()
-            note("progress", f"{name}: {done:,g} of {total:,g}", what=name, done=done, total=total)
+            log_event("progress", f"{name}: {done:,g} of {total:,g}", what=name, done=done, total=total)
             if bars.disable and not quiet:
                 steps = f"{done:g}/{total:g}" if counted else f"{100 * done / total:.0f} %"
                 sys.stderr.write(f"{name} {steps} {text}\n")
@@ -178,5 +194,5 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
             tasks[what, total] = start(what, total)
         tasks[what, total](done, "")
 
-    with bars, heard_by(listen):
+    with bars, progress_listener(listen):
         yield begin

@@ -31,7 +31,7 @@ def embed(
     ] = None,
     output: OutputOptions,
 ) -> None:
-    """Write the vectors of nodes that the learned kernel compares, or with --gram the kernel between nodes.
+    """Write embeddings, or with --gram the kernel matrix.
 
     An .npz file holds `vectors` and `nodes`, or `gram`, `rows` and `columns`; a table has a column `node`,
     then v0, v1, … or a column for each node. Vectors of several runs stand side by side, divided by √runs;

@@ -49,10 +49,11 @@ def explain(
     ] = None,
     output: OutputOptions,
 ) -> None:
-    """Say what each neighbour, each hop and each feature added, without approximating.
+    """Explain a class or a similarity exactly, or ask what if.
 
-    Of one node: to the lead of its class over the next. Of two: to K(u, v), down to pairs of neighbours. All
-    sums are complete; of several runs it is the mean, ± their spread.
+    Shows what each neighbour, each hop and each feature added, without approximating. Of one node: to the
+    lead of its class over the next. Of two: to K(u, v), down to pairs of neighbours. All sums are
+    complete; of several runs it is the mean, ± their spread.
 
     With --add, --remove or --change: what the model would answer then, without training it again.
 

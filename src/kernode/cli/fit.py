@@ -21,7 +21,7 @@ from kernode.cli.predict import predictions as predictions_of
 from kernode.cli.settings_file import with_settings
 from kernode.compute.machine import peak_at
 from kernode.errors import KernodeError, kept
-from kernode.progress import note
+from kernode.progress import log_event
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
@@ -53,7 +53,7 @@ def fit(
     ] = False,
     output: OutputOptions,
 ) -> None:
-    """Train a kernel on a graph, print test accuracy, save the model.
+    """Train a classifier, print test accuracy, save the model.
 
     Example: [bold]kernode fit cora --variant k1 --replicas 10 --json[/]
 
@@ -157,7 +157,9 @@ def fit_and_save(
     test = {name: float(one) for name, one in report.get("test", {}).items() if type(one) in (int, float)}
     if test:
         figure = "auc" if "auc_mean" in test else "accuracy"
-        note("result", f"test {figure} {test[f'{figure}_mean']:.2f} %", test=report["test"], model=str(out))
+        log_event(
+            "result", f"test {figure} {test[f'{figure}_mean']:.2f} %", test=report["test"], model=str(out)
+        )
     return report, final
 
 
@@ -195,7 +197,11 @@ def _print_report(report: dict[str, Any], files: list[str]) -> None:
     say(f"[bold]{name}[/] · {report['variant']} · split {report['split']} ({sizes}) · {runs}")
     for line in fit_lines(report):
         say(f"  {escape(line)}")
-    again = report["trained_again_on"]
+    again, sizes_of = report["trained_again_on"], report["sizes"]
+    if not again and sizes_of["train"] < sizes_of["labelled"]:
+        share = 100 * sizes_of["train"] / sizes_of["labelled"]
+        shown = f"{share:.0f}" if share >= 1 else f"{share:.2g}"
+        print_line("trained on", f"{shown} % of the labels; --all-labels trains on all of them")
     trained = f" (trained again on all {again:,} labelled nodes)" if again else ""
     predict = ["predict", report["model"], *files, "-o", "predictions.csv"]
     print_end(report, [] if report["predictions"] else predict, trained)

@@ -32,9 +32,10 @@ def links(
     ] = False,
     output: OutputOptions,
 ) -> None:
-    """Train a link predictor on 85 % of the edges; print AUC, AP, Hits@k and MRR on 10 %.
+    """Train a link predictor, print test figures, save the model.
 
-    5 % of the edges choose the epoch, and all parts have as many non-edges (VGAE's split).
+    It is trained on 85 % of the edges; AUC, AP, Hits@k and MRR are those of 10 %. 5 % of the edges choose
+    the epoch, and all parts have as many non-edges (VGAE's split).
 
     Example: [bold]kernode links cora --variant gae --replicas 10[/]
 

@@ -16,7 +16,7 @@ from typing import Any
 from kernode.cli.console import warned
 from kernode.cli.ranks import rank
 from kernode.errors import InputError, Interrupted
-from kernode.progress import log, note
+from kernode.progress import log, log_event
 from kernode.version import versions
 
 _FIRST = b'{"time": "'  # of every line
@@ -82,7 +82,7 @@ def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
         "versions": versions(),
         "process": os.getpid(),
     }
-    note("start", f"{command} begins", **about)
+    log_event("start", f"{command} begins", **about)
 
 
 def end_log(status: int, sentence: str = "", error: BaseException | None = None) -> None:
@@ -93,5 +93,5 @@ def end_log(status: int, sentence: str = "", error: BaseException | None = None)
             fields |= {"error": type(error).__name__, "traceback": "".join(format_exception(error))}
         levels = {0: logging.INFO, Interrupted.exit_status: logging.WARNING}
         message = sentence or ("done" if status == 0 else f"ended with {status}")
-        note("end", message, levels.get(status, logging.ERROR), **fields)
+        log_event("end", message, levels.get(status, logging.ERROR), **fields)
         handler.end()

@@ -25,7 +25,7 @@ def plot(
     layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
-    """Draw a model: the plane of its nodes, its kernel, its training, its answers about test nodes.
+    """Draw a model: embedding, kernel, training curves, errors.
 
     Every picture is a PNG and an SVG as wide as a column (3.4 inches). Needs the extra `plots`.
 

@@ -10,7 +10,7 @@ from kernode.cli.files import WRITERS, Table, check_apart, check_out, check_writ
 from kernode.cli.option_groups import option
 from kernode.cli.options.model import ModelOptions, OutTableOption, names_of
 from kernode.cli.options.run import OutputOptions
-from kernode.errors import warn
+from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
     from kernode.estimators.classifier import NodeKernelClassifier
@@ -23,6 +23,9 @@ def predict(
     model: ModelOptions,
     out: OutTableOption = None,
     abstain: Annotated[float | None, option("Give no class where none is as probable, such as 0.9.")] = None,
+    doubtful_labels: Annotated[
+        bool, option("Known labels that are most likely wrong, instead of classes.", "--doubtful-labels")
+    ] = False,
     new_nodes: Annotated[
         list[str] | None, option("Table of nodes that arrive. May be repeated.", **_NEW)
     ] = None,
@@ -33,21 +36,31 @@ def predict(
     save: Annotated[Path | None, option("Write the model with the larger graph in its file.", **_NEW)] = None,
     output: OutputOptions,
 ) -> None:
-    """Write node, class, the class that the data gives and the probability of each, for every node.
+    """Predict the class of every node, with probabilities.
 
-    Probabilities are those of all runs together, calibrated on the nodes that validated them. Tables are read
-    as those that the model learned from. New nodes and edges are added to the model's graph, which it has
-    after `kernode fit --with-graph`, or which is given; nothing is trained again.
+    Each row has the node, its class, the class in the data, and the probability of each class.
+    Probabilities are those of all runs together, calibrated on the nodes that validated them. Tables are
+    read as those that the model learned from. New nodes and edges are added to the model's graph, which
+    it has after `kernode fit --with-graph`, or which is given; nothing is trained again.
 
     Example: [bold]kernode predict cora.safetensors -o predictions.csv[/]
 
     Your own tables: [bold]kernode predict edges.safetensors --graph edges.csv --nodes nodes.csv -o out.csv[/]
+
+    Labels to check: [bold]kernode predict cora.safetensors --doubtful-labels -o doubtful.csv[/]
 
     New nodes: [bold]kernode predict edges.safetensors --new-nodes new-nodes.csv --new-edges new-edges.csv[/]
     """
     check_out(out, WRITERS, (model.model,))
     check_writable(save)
     check_apart((out, save), (*model.inputs[1:], *(new_nodes or ()), new_edges))  # the model may grow
+    if doubtful_labels:
+        others = {"abstain": abstain, "new_nodes": new_nodes, "new_edges": new_edges, "save": save}
+        for name in (name for name, value in others.items() if value is not None):
+            must = "--doubtful-labels lists labels of the model's graph, without new nodes or a threshold."
+            raise InputError(f"{must} Leave one of the two out.", "conflict", setting=name)
+        _print_doubtful(model, out, output)
+        return
     from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
 
     if abstain is not None:
@@ -89,6 +102,38 @@ def predict(
     }  # fmt: skip
     said = tuple(sentence for sentence, is_said in sentences.items() if is_said)
     opened.print_table(table, facts, out, output, sentences=said)
+
+
+def _print_doubtful(model: ModelOptions, out: Path | None, output: OutputOptions) -> None:
+    """Write the labels that the model doubts, the most doubtful first."""
+    from kernode.estimators.classifier import warn_of_uncalibrated
+    from kernode.explain.doubtful import nodes_with_label
+
+    with progress("predict", quiet=output.silent):
+        opened = model.open()
+        graph = opened.graph
+        labelled = len(nodes_with_label(opened.on))
+        rows = opened.model.doubtful_labels(max(1, labelled))
+    warn_of_uncalibrated(opened.model.model_)
+    columns = ("node", "label", "predicted", "p_label", "p_predicted", "trained", "reason")
+    table: Table = {name: [row[name] for row in rows] for name in columns}
+    table["node"] = names_of(graph, graph.find(table["node"])).tolist() if rows else []
+    trained = sum(table["trained"])
+    facts = {
+        "model": str(model.model),
+        "dataset": graph.name,
+        "labelled": labelled,
+        "doubtful": len(rows),
+        "doubtful_trained": trained,
+    }
+    sentences = [f"{len(rows):,} of {labelled:,} labels of {graph.name} are doubtful"]
+    if trained:
+        sentences.append(f"{trained:,} of them trained the model: their p_label is optimistic")
+    if opened.on.has_training_nodes and not opened.model.has_unused_labels:
+        sentences.append("every label trained the model: more may be wrong than are listed")
+    if out is not None:
+        sentences.append(f"{len(rows):,} nodes written to {out}")
+    opened.print_table(table, facts, out, output, rows="doubtful_labels", sentences=tuple(sentences))
 
 
 def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float | None = None) -> Table:

@@ -19,7 +19,7 @@ def predict_links(
     out: OutTableOption = None,
     output: OutputOptions,
 ) -> None:
-    """Write the likeliest node pairs without an edge, with the probability of a link.
+    """List the likeliest missing links, with probabilities.
 
     Every pair is compared; edges that were held out to choose or to test are left out, too.
 

@@ -21,9 +21,10 @@ def report(
     layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
-    """Write one page about a model: accuracy and baselines, nodes, classes, uncertain answers, settings.
+    """Write an HTML page about a model and its accuracy.
 
-    The page is a single file and needs no network. Needs the extra `report`.
+    It has accuracy and baselines, nodes, classes, uncertain predictions and settings. The page is a
+    single file and needs no network. Needs the extra `report`.
 
     Example: [bold]kernode report cora.safetensors -o report.html[/]
     """

@@ -58,7 +58,7 @@ def serve(
     plane: Annotated[str, typer.Option("--layout", help="How nodes are laid out: tsne or pca.")] = "tsne",
     output: OutputOptions,
 ) -> None:
-    """Explore a trained model in the browser: nodes, classes, similar nodes and explanations.
+    """Explore a model in the browser, or through its JSON API.
 
     Listens on this machine alone unless --host says otherwise. The first start lays the nodes out, which
     takes minutes for 20,000 nodes and is cached; --layout pca takes a moment. The same answers are JSON under

@@ -38,7 +38,7 @@ def similar(
     ] = False,
     output: OutputOptions,
 ) -> None:
-    """Show the nodes that the learned kernel finds most similar to some, with similarity and known class.
+    """List the nodes most similar to a node, with their classes.
 
     The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
     node is compared, or with --among, --class or --where all that are left. Nodes that only edges mention are

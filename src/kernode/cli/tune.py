@@ -68,7 +68,9 @@ def tune(
     jobs: JobsOption = None,
     output: OutputOptions,
 ) -> None:
-    """Search for good settings, many trials at a time; no test label is read.
+    """Search for settings that validate best.
+
+    Many trials are trained at a time; no test label is read.
 
     After an interrupt the same command goes on, and one with more --trials goes further.
 

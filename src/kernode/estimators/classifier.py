@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from kernode.compute.replicas import whole
 from kernode.errors import InputError, bad_setting, warn
 from kernode.estimators.nodes import NodeKernelEstimator
+from kernode.explain.doubtful import doubtful_labels
 from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.models.model import Report
@@ -122,6 +124,18 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
             warn(f"{trained:,} of the {len(nodes):,} nodes trained some replica: the figures are optimistic.")
         figures = evaluate(known, np.asarray(nodes)[None], truth[None], classes.classes, self._labelled)
         return Report(figures | {"versions": versions()}, lines)
+
+    def doubtful_labels(self, k: int = 20, *, graph: Graph | None = None) -> list[dict[str, Any]]:
+        """The k known labels that are most likely wrong, the most doubtful first; fewer if fewer are.
+
+        A label is doubtful if another class is more probable. Each row has ``node``, ``label`` (as the data
+        gives it), ``predicted``, the probabilities ``p_label`` and ``p_predicted``, ``trained`` and
+        ``reason``; ``pandas.DataFrame`` takes the list. The order is that of p_predicted − p_label.
+
+        Probabilities are those of the replicas that were not trained on the node. If all were, ``trained`` is
+        True: the model has partly memorised the label, and ``p_label`` is optimistic.
+        """
+        return doubtful_labels(self._on(graph), whole("k", k, 1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, graph: Graph | None = None) -> float:
         """Accuracy as scikit-learn has it: a fraction, for cross_val_score and GridSearchCV.

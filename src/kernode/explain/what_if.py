@@ -21,7 +21,7 @@ from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
 from kernode.io.tables.columns import as_features
-from kernode.progress import heard_by
+from kernode.progress import progress_listener
 from kernode.tasks.classes.method import Method
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class _Queries:
     @torch.no_grad()
     def _probabilities(self, graph: Graph, node: int) -> np.ndarray:
         on, method = self.on, self.method
-        with heard_by(lambda *_: None):  # no progress of a single row
+        with progress_listener(lambda *_: None):  # no progress of a single row
             rows = method.map.rows(part(on.parameters, "map."), graph, np.array([node]), on.place)
         g = rows.expand(len(on.model.seeds), -1, -1)
         first = torch.zeros(1, 1, dtype=torch.int64, device=on.place.device)

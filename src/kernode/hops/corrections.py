@@ -17,7 +17,7 @@ from scipy import sparse
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.hops.matrices import Powers
-from kernode.progress import tell
+from kernode.progress import report_progress
 
 BLOCK_FLOPS = 2**26  # multiply-adds between two reports of progress; bounds the memory of a block, too
 
@@ -101,7 +101,7 @@ def masked_product(
     for start, stop in row_blocks(left, right):
         blocks.append(rows(start, stop))
         if what:
-            tell(what, stop, mask.shape[0])
+            report_progress(what, stop, mask.shape[0])
     if not blocks:
         return sparse.csr_array((0, right.shape[1]))
     product = blocks[0] if len(blocks) == 1 else sparse.vstack(blocks, format="csr")
@@ -162,7 +162,7 @@ def near_rows(share: GraphShare, hops: int, powers: Powers) -> sparse.csr_array:
             own = left[:, at]
             part = own @ block if mask is None else masked_product(own, block, mask, "", block.T.tocsr())
             total = (total + part).tocsr()  # a sum of sparse matrices stores no zeros
-            tell(what, done + 1, share.ranks.size)
+            report_progress(what, done + 1, share.ranks.size)
         total.sort_indices()
         return total
 

@@ -31,7 +31,7 @@ from kernode.io.archive import checked_csr
 from kernode.io.tables.encoding import Encoding
 from kernode.io.tables.read import TableOrigin, Tables
 from kernode.io.tables.repairs import Repair
-from kernode.progress import tell
+from kernode.progress import report_progress
 from kernode.storage import complete, damaged, first_line, write_whole
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _append_pairs(folder: Path, tables: Any) -> tuple[np.ndarray, tuple[str, ...
     ranges = width * runs(buckets, min(len(buckets), 1 + int(buckets.sum()) // _BATCH))
     degrees, directed = np.zeros(n + 1, np.int64), 0
     for start, stop in pairwise(ranges.clip(max=n).tolist()):
-        tell("edges", start, n)
+        report_progress("edges", start, n)
         query = f"SELECT key{weight} FROM {both} WHERE s >= {start} AND s < {stop}"
         found = con.execute(query).fetchnumpy()
         pairs, weights, count = merged(found["key"], found.get("w"))

@@ -17,7 +17,7 @@ from torch import Tensor
 from kernode.compute.chunks import chunks
 from kernode.compute.stack import replica
 from kernode.errors import InputError, MissingExtraError
-from kernode.progress import tell
+from kernode.progress import report_progress
 
 if TYPE_CHECKING:
     from kernode.kernels.node_kernel import NodeKernel
@@ -43,7 +43,7 @@ def nearest(
     if kernel.base.dot_product:  # the replicas' dot products are one, of vectors side by side
         others = _side_by_side(others)
     for some in chunks(len(queries), max(1, _VALUES // max(1, count))):
-        tell("similar nodes", some.start, len(queries))
+        report_progress("similar nodes", some.start, len(queries))
         rows = queries[some]
         values = _without_itself(_gram(kernel, rows, others), rows, among)
         yield from _best(kernel, rows, values, min(k, count), among)
@@ -147,7 +147,7 @@ class NodeIndex:
         most = min(k, self.kernel.n_nodes - 1)
         self.inverted.nprobe = min(self.inverted.nlist, _SEARCHED * math.ceil(k / 10))
         for some in chunks(len(queries), max(1, _PAIRS // wanted)):
-            tell("similar nodes", some.start, len(queries))
+            report_progress("similar nodes", some.start, len(queries))
             rows = queries[some]
             # m × wanted, −1 where there are fewer
             nodes = self.inverted.search(self.points[rows.cpu().numpy()], wanted)[1]

@@ -1,7 +1,8 @@
 """Feature maps g: every node of a graph to a vector."""
 
+from kernode.compute.stack import Parameters
 from kernode.maps import former  # noqa: F401 (maps of earlier versions are read then)
-from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.base import FeatureMap
 from kernode.maps.classic import ClassicGNN
 from kernode.maps.columns import OnColumns
 from kernode.maps.concat import ConcatMap

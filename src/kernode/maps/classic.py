@@ -13,9 +13,10 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.maps.base import ROWS, WIDTHS, LayeredMap, Parameters, check_heads
+from kernode.maps.base import ROWS, WIDTHS, LayeredMap, check_heads
 from kernode.maps.gat import Attention, AttentionInputs, Edges, initial_attention
 from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
 from kernode.maps.layers.features import node_features

@@ -13,11 +13,12 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, Parameters, StagedMap
+from kernode.maps.base import FeatureMap, StagedMap
 
 _EIGENVECTORS = 14
 _DENSE = 500  # nodes up to which all eigenvectors are computed

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.stack import part
+from kernode.compute.stack import Parameters, part
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.base import FeatureMap
 from kernode.maps.smoother import DiffusedComponents
 
 

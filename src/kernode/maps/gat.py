@@ -15,9 +15,10 @@ from torch.nn import functional
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch, unchecked_csr
+from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayersMap, Parameters, check_heads
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayersMap, check_heads
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.mlp import initial_bias, initial_weight, kept, masked_product, scale_of
 

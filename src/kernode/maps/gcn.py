@@ -11,9 +11,10 @@ from torch import Tensor
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.compute.stack import Parameters
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
-from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap
 from kernode.maps.layers.features import node_features
 from kernode.maps.layers.mlp import initial_bias, initial_mlp
 

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.config import require_setting
-from kernode.maps.base import ROWS, WIDTHS, Parameters, StagedMap, width_of
+from kernode.maps.base import ROWS, WIDTHS, StagedMap, width_of
 from kernode.maps.gcn import ConvolutionMap, GraphInputs
 from kernode.maps.layers.mlp import activate, initial_linear, initial_weight, multiply_stacked
 

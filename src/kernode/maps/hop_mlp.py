@@ -14,11 +14,12 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import HOPS, LARGEST_PART, ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import HOPS, LARGEST_PART, ROWS, WIDTHS, FeatureInputs, LayeredMap
 from kernode.maps.layers.features import Features, node_features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 

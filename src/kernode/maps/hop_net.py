@@ -10,10 +10,10 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
-from kernode.maps.base import Parameters
 from kernode.maps.hop_mlp import HopInputs, HopMLP, Shares
 from kernode.maps.layers.mlp import finish_mlp, initial_mlp, initial_weight
 

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.hops import Powers
-from kernode.maps.base import ROWS, WIDTHS, Parameters
+from kernode.maps.base import ROWS, WIDTHS
 from kernode.maps.hop_mlp import HopInputs, HopMap
 from kernode.maps.layers.mlp import initial_mlp
 

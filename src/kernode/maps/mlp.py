@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
-from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
+from kernode.compute.stack import Parameters
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap
 from kernode.maps.layers.mlp import initial_linear, initial_norm
 
 

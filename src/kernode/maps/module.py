@@ -17,10 +17,11 @@ from torch.func import functional_call
 from kernode.compute.draws import MODULES, Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.compute.stack import Parameters
 from kernode.config import require_part
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters, width_of
+from kernode.maps.base import FeatureMap, width_of
 from kernode.maps.layers.features import node_features
 
 

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.graph import Graph
-from kernode.maps.base import FeatureMap, Parameters, width_of
+from kernode.maps.base import FeatureMap, width_of
 from kernode.maps.layers.mlp import initial_weight
 
 

@@ -11,10 +11,11 @@ from scipy import sparse
 from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
+from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_cost, hop_matrices, normalized_adjacency
-from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap, Parameters
+from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap
 from kernode.maps.layers.features import scaled_features, to_place
 from kernode.maps.layers.mlp import initial_mlp
 

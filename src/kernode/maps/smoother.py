@@ -14,10 +14,11 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix, product, unit_rows
+from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, normalized_adjacency
-from kernode.maps.base import FeatureMap, Parameters
+from kernode.maps.base import FeatureMap
 from kernode.maps.gcn import GraphInputs
 from kernode.maps.layers.features import to_place
 

@@ -1,4 +1,4 @@
-"""Eq. 7's one-hop shell, stacked: for graphs whose edges join unlike nodes."""
+"""Eq. 7's one-hop shell, stacked: for heterophilous graphs."""
 
 from __future__ import annotations
 

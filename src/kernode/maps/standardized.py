@@ -12,11 +12,12 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.stack import Parameters
 from kernode.config import require_part
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.share import ranks_of
-from kernode.maps.base import FeatureMap, Parameters, StagedMap
+from kernode.maps.base import FeatureMap, StagedMap
 from kernode.maps.layers.features import largest_of, scaled_features
 
 FIXED = ("column_mean", "column_scale")  # parameters that no gradient reaches

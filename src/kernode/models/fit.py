@@ -18,7 +18,7 @@ from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
 from kernode.io.sizes import GraphSizes
 from kernode.models.task import OnGraph, Task
-from kernode.progress import note
+from kernode.progress import log_event
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import TrainingLoop
 from kernode.training.memory import refused
@@ -80,7 +80,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
         trained = loop.trained()
     kept = trained.epochs.tolist()
     said = f"{loop.name} took {trained.seconds:.1f} s, epochs kept: {kept}"
-    note("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
+    log_event("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
     on = task.fitted(method, training, trained, variant=chosen, **about)
     if several:
         validated[chosen], epochs[chosen] = on.model.validated(loop.score), loop.epoch
@@ -98,7 +98,7 @@ def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
     return ["", *([*several, REPLICAS] if len(several) > 1 else []), AGAIN]
 
 
-def within_memory(task: Task, candidates: Candidates) -> Candidates:
+def within_memory(task: Task[Any], candidates: Candidates) -> Candidates:
     """Those that fit into memory; the first alone where nothing can choose."""
     sizes, place = GraphSizes.of(task.graph), task.run.place
     if not task.validates and len(candidates) > 1:
@@ -118,11 +118,11 @@ def within_memory(task: Task, candidates: Candidates) -> Candidates:
     return {name: one for name, one in candidates.items() if name not in too_large}
 
 
-def log_start(task: Task, name: str, candidates: Candidates, threads: int) -> None:
+def log_start(task: Task[Any], name: str, candidates: Candidates, threads: int) -> None:
     """Log what begins to train on what."""
     run, sizes = task.run, task.sizes
     amounts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sizes.items())
-    note(
+    log_event(
         "training",
         f"training {name} on {task.graph.name}: {amounts}, {run.replicas} replica{'s' * (run.replicas > 1)}, "
         f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}",
@@ -141,7 +141,7 @@ def _log_choice(chosen: str, by: str, validated: Mapping[str, float], epochs: Ma
     figures = ", ".join(f"{name} {one:.2f} % after {epochs[name]}" for name, one in validated.items())
     said = f"chose {chosen} by validation {by} ({figures} epochs)"
     rounded = {name: round(one, 4) for name, one in validated.items()}
-    note("chosen", said, chosen=chosen, by=by, validation=rounded)
+    log_event("chosen", said, chosen=chosen, by=by, validation=rounded)
 
 
 def rungs(candidates: int) -> list[tuple[int, int]]:

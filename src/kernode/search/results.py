@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kernode.progress import note
+from kernode.progress import log_event
 from kernode.storage import damaged, write_whole
 
 
@@ -45,7 +45,7 @@ class Results:
         values = {"settings": dict(cell.settings), **figures}
         write_whole(path, (_lines(values) + "\n").encode())
         self._paths[cell.digest] = path
-        note("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
+        log_event("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
         return path
 
     def unfinished(self, cell: Any) -> Path:

@@ -216,7 +216,7 @@ class Problem:
             raise InputError(sentence, "missing", setting="split")
         return [split]
 
-    def task(self, trials: int, run: Run) -> Task:
+    def task(self, trials: int, run: Run) -> Task[Any]:
         """Return the task of a stack of trials."""
         if self.of_links:
             return LinkTask(self.graph, split_edges(self.graph, self.seed), run)

@@ -20,7 +20,7 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.errors import InputError, MissingExtraError
 from kernode.graph import Graph
-from kernode.progress import note
+from kernode.progress import log_event
 from kernode.search.space import Problem, Settings
 from kernode.search.tasks import Failure, Task, run_tasks, train_stack
 from kernode.storage import complete
@@ -153,12 +153,12 @@ def _store(study: optuna.Study, trial: optuna.Trial, outcome: np.ndarray | Failu
     if isinstance(outcome, Failure):
         trial.set_user_attr("reason", outcome.sentence)
         study.tell(trial, state=TrialState.FAIL)
-        note("trial", f"trial {number} failed: {outcome.sentence}", trial=number)
+        log_event("trial", f"trial {number} failed: {outcome.sentence}", trial=number)
     else:
         trial.set_user_attr("runs", outcome.tolist())
         value, settings = float(outcome.mean()), trial.user_attrs["settings"]
         study.tell(trial, value)
-        note("trial", f"trial {number}: {value:.2f} %", trial=number, value=value, settings=settings)
+        log_event("trial", f"trial {number}: {value:.2f} %", trial=number, value=value, settings=settings)
 
 
 def measure(

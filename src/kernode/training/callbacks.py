@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernode.compute.replicas import whole
-from kernode.progress import note
+from kernode.progress import log_event
 
 if TYPE_CHECKING:
     from kernode.training.loop import TrainingLoop
@@ -81,7 +81,7 @@ class EpochLog(Callback):
         means = {name: float(one.mean()) for name, one in latest.items() if name != "hop_weights"}
         about = {"training": loop.name, "epoch": loop.epoch, "epochs": loop.epochs, **means}
         line = describe_epoch(loop.name, loop.epoch, loop.epochs, latest)
-        note("epoch", line, logging.DEBUG, **about, seconds=seconds)
+        log_event("epoch", line, logging.DEBUG, **about, seconds=seconds)
 
 
 def describe_epoch(name: str, epoch: int, epochs: int, values: dict[str, np.ndarray]) -> str:

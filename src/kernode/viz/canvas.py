@@ -15,7 +15,7 @@ from kernode.errors import MissingExtraError
 from kernode.storage import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure
 else:
     Axes = Figure = Any  # matplotlib is imported where something is drawn

@@ -13,7 +13,7 @@ import numpy as np
 from kernode.errors import FileError, InputError, MissingExtraError, bad_setting, warn
 from kernode.explain.similar import owner
 from kernode.io.archive import open_archive
-from kernode.progress import tell
+from kernode.progress import report_progress
 from kernode.storage import cache_folder, write_whole
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
@@ -90,13 +90,13 @@ def _t_sne(x: np.ndarray, seed: int) -> np.ndarray:
         sentence = "t-SNE needs openTSNE: pip install openTSNE, or choose pca."
         raise MissingExtraError(sentence, "extra", package="openTSNE") from None
     total, done = _EARLY + ITERATIONS, count(50, 50)
-    tell("t-SNE", 0, total)
+    report_progress("t-SNE", 0, total)
     found = TSNE(
         perplexity=min(_PERPLEXITY, (len(x) - 1) / 3),
         initialization="pca",
         n_iter=ITERATIONS,
         random_state=seed,
-        callbacks=lambda *_: tell("t-SNE", min(next(done), total), total),
+        callbacks=lambda *_: report_progress("t-SNE", min(next(done), total), total),
         callbacks_every_iters=50,
         n_jobs=-1 if len(x) > 5000 else 1,
     )

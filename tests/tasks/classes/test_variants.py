@@ -200,15 +200,18 @@ def test_auto_on_a_graph_that_was_searched_is_what_was_found():
 
 
 @pytest.mark.parametrize(
-    ("split", "tuned"), [(None, True), ("fastgcn", True), ("public", False), ("jk", False)]
+    ("split", "tuned"),
+    [(None, True), ("fastgcn", True), *((one, False) for one in ("public", "jk", "0.5/0.25/0.25", "own"))],
 )
 def test_searched_settings_are_used_on_the_split_of_the_search_alone(cora, split, tuned):
     """The public split tests the same nodes, but has a ninth of the labels that the search had."""
-    graph, _ = cora
+    graph, fastgcn = cora
     assert settings_key(graph) == "cora"
     found, other = (candidates("k3-tuned", "cora", tuned=one) for one in (tuned, not tuned))
     assert found != other
-    model = kn.NodeKernelClassifier("k3-tuned", epochs=1, device="cpu").fit(graph=graph, split=split)
+    train = kn.positions(fastgcn.train)
+    data = {"X": train, "y": graph.labels[fastgcn.train]} if split == "own" else {"split": split}
+    model = kn.NodeKernelClassifier("k3-tuned", epochs=1, device="cpu").fit(**data, graph=graph)
     ((method, training),) = found.values()
     assert model.model_.method == method.for_classes(7)
     assert model.model_.training.learning_rate == training.learning_rate

@@ -16,7 +16,7 @@ from kernode.cli.option_groups import argument, option
 from kernode.cli.options.settings import SetOptions, TableSettings
 from kernode.cli.ranks import processes
 from kernode.errors import InputError
-from kernode.progress import note
+from kernode.progress import log_event
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
@@ -197,7 +197,7 @@ def require_labels(graph: Graph, label: str | None) -> None:
 def tell_notes(graph: Graph, *, quiet: bool) -> None:
     """Write what was assumed about a graph's tables to the log and to stderr, before anything is trained."""
     for text in graph.notes if graph.encoding is not None else ():
-        note("input", text)
+        log_event("input", text)
         if not quiet:
             sys.stderr.write(f"kernode: input: {harmless(text)}\n")
 

@@ -40,7 +40,7 @@ from kernode.io.tables.source import DATABASES, database, is_text_file, open_tab
 from kernode.io.tables.structure import Structure
 from kernode.io.tables.table import IDS, Reading, Table, choose, first, is_text, require, require_rows
 from kernode.io.tables.text_files import require_encoding
-from kernode.progress import tell
+from kernode.progress import report_progress
 
 POSITIONS = 64  # of nodes without any features
 _MOST_POSITIONS = 10_000
@@ -477,7 +477,7 @@ class Tables:
             one.clues = replace(self.clues, looks=looks_at(one.table, own))
         columns, left_out, notations, values = [], [], [], {}
         for done, (name, kind) in enumerate(kinds.items()):
-            tell("columns", done, len(kinds))
+            report_progress("columns", done, len(kinds))
             one = of[name]
             if not len(one.place):
                 continue

@@ -30,7 +30,7 @@ from kernode.io.tables.table import (
     unique_names,
 )
 from kernode.io.tables.text_files import open_text
-from kernode.progress import tell
+from kernode.progress import report_progress
 from kernode.storage import damaged, first_line, missing
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
@@ -117,7 +117,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
         kind = "a folder" if path.is_dir() else "not a table"
         sentence = f"{path} is {kind}. Give a file whose name ends in one of {', '.join(SUFFIXES)}."
         raise InputError(sentence, "wrong-file", path=str(path))
-    tell(f"reading {path.name}", 0, 1)
+    report_progress(f"reading {path.name}", 0, 1)
     try:
         str(path).encode()  # DuckDB takes a path as UTF-8
         if not path.exists():
@@ -135,7 +135,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
     except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError, *_BROKEN) as error:
         raise damaged(path, f"cannot be read as a table ({first_line(error)})") from error
     finally:
-        tell(f"reading {path.name}", 1, 1)
+        report_progress(f"reading {path.name}", 1, 1)
 
 
 # Files that DuckDB reads as they are

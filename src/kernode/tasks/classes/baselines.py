@@ -21,7 +21,7 @@ from kernode.compute.place import Place
 from kernode.compute.sparse import unit_rows
 from kernode.graph import Graph
 from kernode.metrics.accuracy import accuracy, summary
-from kernode.progress import tell
+from kernode.progress import report_progress
 from kernode.tasks.classes.propagation import edge_step, known_labels, spread
 from kernode.tasks.classes.task import LabelledNodes
 
@@ -59,7 +59,7 @@ def baselines(graph: Graph, labelled: LabelledNodes, tested: np.ndarray, truth: 
     # One thread: these matrices are small, and on busy cores several threads wait for each other.
     with threadpool_limits(1):
         for done, (name, make) in enumerate(makers.items()):
-            tell("baselines", done, len(makers))
+            report_progress("baselines", done, len(makers))
             much = entries[name] * c > _MUCH
             rows = 1 if much else min(q, _FEATURE_SPLITS) if name == "features" else q
             runs = []

@@ -26,7 +26,7 @@ from kernode.maps.base import StagedMap
 from kernode.metrics.accuracy import accuracy
 from kernode.models.changes import Changes, changed_kernel, changed_loss, changed_map, flat
 from kernode.models.method import KernelMethod
-from kernode.progress import tell
+from kernode.progress import report_progress
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
 
@@ -254,7 +254,7 @@ def validation_accuracies(
     for at, setting in enumerate(settings):
         labels = task.nodes.validation_labels
         accuracies[at] = accuracy(np.stack(answers(setting)), labels) if labels.size else 0.0
-        tell(f"{task.run.name}: settings", at + 1, len(settings))
+        report_progress(f"{task.run.name}: settings", at + 1, len(settings))
     return accuracies
 
 

@@ -35,7 +35,7 @@ from kernode.models.fit import (
     within_memory,
 )
 from kernode.models.method import KernelMethod
-from kernode.progress import note
+from kernode.progress import log_event
 from kernode.tasks.classes.calibration import Tempering, calibration_of
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.tasks.classes.model import NodeModel
@@ -200,7 +200,7 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
             except DivergedError as error:
                 if len(loops) == 1:
                     raise
-                note("diverged", f"{name} is left out: {error}")
+                log_event("diverged", f"{name} is left out: {error}")
                 continue
             method, training = candidates[name]
             fitted[name] = task.fitted(task.method_for(method), training, trained, variant=name)
@@ -224,7 +224,7 @@ def _in_reach(task: NodeTask, candidates: Candidates) -> Candidates:
     if len(found) < len(candidates) and found:
         left = ", ".join(name for name in candidates if name not in found)
         why = "they need the whole graph" if isinstance(graph, GraphShare) else "the graph is large"
-        note("members", f"{left} are not tried: {why}")
+        log_event("members", f"{left} are not tried: {why}")
     return found or candidates
 
 
@@ -257,7 +257,7 @@ def summed(
     members = tuple(_member(names[at], fitted[names[at]], shares[at], tried[names[at]]) for at in kept)
     said = ", ".join(f"{one.weight:.2f} {one.name} ({one.validation:.2f} %)" for one in members)
     weights = {one.name: one.weight for one in members}
-    note("weights", f"chose weights by validation loss: {said} by validation accuracy", weights=weights)
+    log_event("weights", f"chose weights by validation loss: {said} by validation accuracy", weights=weights)
     chosen = [fitted[one.name] for one in members]
     validated = {name: round(value, 4) for name, value in tried.items()}
     return assembled(task, members, chosen, chosen_by_validation=validated, **about)

@@ -22,7 +22,7 @@ from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.metrics.accuracy import accuracy
 from kernode.models.task import KernelLearner, Task
-from kernode.progress import note
+from kernode.progress import log_event
 from kernode.tasks.classes.method import references
 from kernode.training.loop import Trained
 from kernode.training.run import Run
@@ -249,7 +249,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
         calibration = method.own_calibration(on) or calibration_of(on, self.nodes)
         if calibration is None:
             return on
-        note("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
+        log_event("calibrated", f"calibrated on {calibration.nodes:,} nodes: {calibration.together}")
         return on.with_metadata(calibration=calibration)
 
 

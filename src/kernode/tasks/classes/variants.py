@@ -53,7 +53,7 @@ MEMBERS = (
     "diffusion-decayed",  # APPNP
     "hops",  # Eq. 7, two exact hops, raw features
     "hops-standardized",  # the same on standardised columns
-    "stages",  # Eq. 7's one-hop shell, stacked: for edges between unlike nodes
+    "stages",  # Eq. 7's one-hop shell, stacked: for heterophilous graphs
     "structure",  # degree, PageRank, eigenvectors of Ā: where features say little
     "features",  # an MLP on x: where edges say little
     "neighbours",  # rows of A, each neighbour a word (LINKX)

@@ -22,7 +22,7 @@ from kernode.io.edge_split import EdgeSplit, split_edges
 from kernode.metrics.ranking import link_metrics
 from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model, ModelOnGraph
-from kernode.progress import tell
+from kernode.progress import report_progress
 from kernode.tasks.links.method import LinkMethod
 
 _NUMBERS = 2**23  # of the vectors that pairs take at a time
@@ -171,7 +171,9 @@ def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
     total = n * (n - 1) // 2
     for rows in chunks(n, max(1, _CELLS // (n * runs))):
         left = n - rows.start
-        tell("missing links: pairs", total - left * (left - 1) // 2, total)  # later rows have fewer
+        report_progress(
+            "missing links: pairs", total - left * (left - 1) // 2, total
+        )  # later rows have fewer
         found = _candidates(on, rows, k, odds[-1] if len(odds) == k else -np.inf)
         pairs, scores = np.concatenate([best, found]), np.concatenate([odds, on.log_odds(found)])
         first = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[:k]

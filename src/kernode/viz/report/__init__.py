@@ -12,9 +12,10 @@ import numpy as np
 
 from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import InputError, MissingExtraError
+from kernode.explain.doubtful import doubtful_labels
 from kernode.explain.explain import explain_node
 from kernode.explain.explanation import Part
-from kernode.progress import tell
+from kernode.progress import report_progress
 from kernode.storage import write_whole
 from kernode.tasks.classes.baselines import NAMES as BASELINES
 from kernode.tasks.classes.evaluation import percent
@@ -26,7 +27,7 @@ from kernode.viz.pictures import NAMES, Chart, Picture, find_picture
 
 _LONGEST = 60  # characters of a name
 _LEAST = 0.005  # a smaller part would be shown as 0.00
-_UNSURE = 10  # nodes listed
+_UNSURE = 10  # nodes listed, and doubtful labels
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Contents:
         """Every picture as a chart, or the reason why it does not apply."""
         found: dict[str, Chart | str] = {}
         for done, one in enumerate(self.pictures):
-            tell("pictures", done, len(self.pictures))
+            report_progress("pictures", done, len(self.pictures))
             try:
                 found[one.name] = one.chart(one.data(self.evaluation, **one.chart_settings))
             except InputError as error:
@@ -85,7 +86,7 @@ class Contents:
         order = unseen[np.argsort(evaluation.chances[unseen].max(axis=1), kind="stable")[:_UNSURE]]
         rows, why = [], None
         for done, node in enumerate(order.tolist()):
-            tell("reasons", done, len(order))
+            report_progress("reasons", done, len(order))
             parts: tuple[Part, ...] = ()
             try:
                 parts = explain_node(evaluation.on, node, top=12).neighbours.parts
@@ -93,6 +94,21 @@ class Contents:
                 why = str(error)
             rows.append(_unsure_node(evaluation, node, parts))
         return {"least_sure": rows, "least_sure_among": among, "without_reasons": why}
+
+    @cached_property
+    def doubtful(self) -> dict[str, Any]:
+        """The labels that are most likely wrong, or the reason why none can be listed."""
+        classes = self.evaluation.on.classes
+        names = dict(zip(classes.classes, classes.names, strict=True))
+        try:
+            rows = doubtful_labels(self.evaluation.on, _UNSURE)
+        except InputError as error:
+            return {"doubtful_labels": [], "without_doubtful_labels": str(error)}
+        for row in rows:
+            row["node"] = shortened(str(row["node"]), _LONGEST)
+            for name in ("label", "predicted"):
+                row[name] = shortened(names[row[name]], _LONGEST)
+        return {"doubtful_labels": rows, "without_doubtful_labels": None}
 
     @property
     def facts(self) -> dict[str, str]:
@@ -215,6 +231,7 @@ class Contents:
             else [None if w != w else round(w, 4) for w in weights.mean(axis=0).tolist()],
             "hop_weights_in_words": describe_hop_weights(model) or None,
             **self.unsure,
+            **self.doubtful,
             "pictures": list(self.charts),
             "left_out": self.left_out,
             "settings": self.settings,
@@ -279,7 +296,7 @@ def render(contents: Contents, title: str) -> str:
     script = plotly_script()
     from jinja2 import Environment, StrictUndefined
 
-    tell("page", 0, 1)
+    report_progress("page", 0, 1)
     here = files("kernode.viz.report")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

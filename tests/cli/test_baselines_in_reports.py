@@ -8,34 +8,34 @@ from graphs import clustered_graph
 from kernode.tasks.links.evaluation import link_baselines
 
 
-def test_a_report_says_when_edges_alone_do_better(desk):
+def test_a_report_says_when_edges_alone_do_better(workspace):
     """Features are noise and edges say everything, and no figure showed it."""
     random = np.random.default_rng(0)
     n, pairs = 90, []
     for i in range(n):
         pairs += [(i, j) for j in range(i) if i % 3 == j % 3 and random.random() < 0.3]
-    desk.table("edges.csv", ("source", "target"), pairs)
+    workspace.table("edges.csv", ("source", "target"), pairs)
     rows = [(i, *random.normal(size=3).round(3), "ABC"[i % 3]) for i in range(n)]
-    desk.table("nodes.csv", ("id", "x", "y", "z", "group"), rows)
+    workspace.table("nodes.csv", ("id", "x", "y", "z", "group"), rows)
     line = "fit edges.csv --nodes nodes.csv --label group --variant n1 --epochs 1 --replicas 2"
-    report = desk.kernode(f"{line} --json").json["test"]
+    report = workspace.kernode(f"{line} --json").json["test"]
     assert report["baselines"]["edges"]["accuracy_mean"] == 100
     assert report["baselines"]["majority"]["accuracy_mean"] < 60
-    assert "edges alone (label propagation): ahead by" in desk.kernode(line).out
+    assert "edges alone (label propagation): ahead by" in workspace.kernode(line).out
 
 
-def test_a_report_has_every_class_and_who_is_taken_for_whom(desk, shop):
+def test_a_report_has_every_class_and_who_is_taken_for_whom(workspace, shop):
     """Which customers are mistaken for which is to be reported."""
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.taste, strict=True)
-    desk.table("people.csv", ("id", "age", "taste"), rows)
+    workspace.table("people.csv", ("id", "age", "taste"), rows)
     line = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 30 --replicas 2"
-    report = desk.kernode(f"{line} --json").json
+    report = workspace.kernode(f"{line} --json").json
     assert report["sizes"] == {"nodes": 60, "labelled": 60, "train": 36, "validation": 12, "test": 12}
     assert {one["class"] for one in report["test"]["classes"]} == {"Tee", "Kaffee", "Süßes"}
     assert np.sum(report["test"]["confusion"]) == 24  # both runs
     assert report["versions"]["kernode"] == kn.__version__
-    out = desk.kernode(line).out
+    out = workspace.kernode(line).out
     assert "Süßes" in out
     assert "macro F1" in out
 
@@ -99,11 +99,11 @@ def test_minus_one_and_one_are_two_classes_where_nothing_speaks_against_it():
 
 
 @pytest.mark.parametrize(("ends", "status"), [(MemoryError, 1), (KeyboardInterrupt, 130)])
-def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, status):
+def test_a_model_that_was_not_judged_is_not_lost(workspace, shop, monkeypatch, ends, status):
     """The run of a night was done when the baselines took the rest of the memory."""
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.taste, strict=True)
-    desk.table("people.csv", ("id", "age", "taste"), rows)
+    workspace.table("people.csv", ("id", "age", "taste"), rows)
 
     def fails(*_):
         raise ends
@@ -111,24 +111,26 @@ def test_a_model_that_was_not_judged_is_not_lost(desk, shop, monkeypatch, ends, 
     monkeypatch.setattr("kernode.tasks.classes.evaluation.evaluate", fails)
     monkeypatch.setattr("kernode.tasks.links.evaluation.link_metrics", fails)
     line = "fit edges.csv --nodes people.csv --label taste --variant n1 --epochs 3 --replicas 1"
-    answer = desk.kernode(f"{line} -q -o m.safetensors --predictions p.csv")
+    answer = workspace.kernode(f"{line} -q -o m.safetensors --predictions p.csv")
     assert answer.status == status
     assert "The model is saved in m.safetensors" in answer.err
-    assert len(desk.classes("p.csv")) == 60
-    said = desk.kernode("links edges.csv --nodes people.csv --epochs 3 --replicas 1 -q -o l.safetensors").err
+    assert len(workspace.classes("p.csv")) == 60
+    said = workspace.kernode(
+        "links edges.csv --nodes people.csv --epochs 3 --replicas 1 -q -o l.safetensors"
+    ).err
     assert "The model is saved in l.safetensors" in said
     assert kn.load_model(
         "m.safetensors", kn.read_table("edges.csv", "people.csv", label="taste")
     ).classes_.size
 
 
-def test_the_number_of_threads_is_said_for_whoever_repeats_a_run(desk, shop):
+def test_the_number_of_threads_is_said_for_whoever_repeats_a_run(workspace, shop):
     """Other bits today: the machine was busy, and yesterday it was not."""
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
-    desk.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("people.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
     run = "edges.csv --nodes people.csv --label taste --epochs 3 --replicas 1"
-    assert " ms an epoch, 1 thread, " in desk.kernode(f"fit {run} --variant n1 --set run.threads=1").out
-    assert " s, 1 thread, " in desk.kernode(f"links {run} --set run.threads=1").out
+    assert " ms an epoch, 1 thread, " in workspace.kernode(f"fit {run} --variant n1 --set run.threads=1").out
+    assert " s, 1 thread, " in workspace.kernode(f"links {run} --set run.threads=1").out
 
 
 def test_python_has_the_report_of_links():

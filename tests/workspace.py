@@ -1,4 +1,4 @@
-"""What every story needs: a desk, which is a folder with somebody's files, and the command to type there."""
+"""Fixtures for tests of tables and commands: a folder in which commands run, and a small data set."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command said."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -20,13 +20,13 @@ class Answer:
 
     @property
     def json(self):
-        """Its report, where --json was asked for."""
+        """The report of --json."""
         assert self.status == 0, self.err
         return json.loads(self.out)
 
     @property
     def refusal(self):
-        """Its one sentence about wrong input: status 2, nothing on stdout, no traceback."""
+        """The one sentence about wrong input: status 2, nothing on stdout, no traceback."""
         assert self.status == 2, f"{self.status}: {self.out}{self.err}"
         assert self.out == ""
         assert self.err.startswith("kernode: ")
@@ -34,64 +34,61 @@ class Answer:
         return self.err
 
 
-class Desk:
-    """A folder with somebody's files."""
+class Workspace:
+    """A folder of files, in which commands run."""
 
     def __init__(self, folder, command):
         self.folder, self._command = folder, command
 
     def write(self, name, text, encoding="utf-8"):
-        """A text file, as an editor or a spreadsheet would save it."""
+        """Write a text file."""
         (self.folder / name).write_bytes(text.encode(encoding))
 
     def table(self, name, header, rows, encoding="utf-8", separator=","):
-        """A table: a header, if there is one, and rows."""
+        """Write a CSV table with or without a header."""
         text = io.StringIO()
         writer = csv.writer(text, delimiter=separator, lineterminator="\n")
         writer.writerows([*([header] if header else []), *rows])
         self.write(name, text.getvalue(), encoding)
 
     def kernode(self, line, *words):
-        """Type a command; words with blanks in them come after the line."""
+        """Run a command; arguments with blanks in them come after the line."""
         return Answer(*self._command(*line.split(), *words))
 
     def classes(self, name):
-        """Predictions that a command wrote: the class of each node by name."""
+        """Read predictions that a command wrote: class by node."""
         with (self.folder / name).open(encoding="utf-8", newline="") as file:
             return {row["node"]: row["class"] for row in csv.DictReader(file)}
 
 
 @pytest.fixture
-def desk(tmp_path, monkeypatch, command):
-    """An empty desk."""
-    folder = Path(tmp_path / "desk")
+def workspace(tmp_path, monkeypatch, command):
+    """An empty folder as the current one."""
+    folder = Path(tmp_path / "workspace")
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
-    return Desk(folder, command)
+    return Workspace(folder, command)
 
 
 @dataclass(frozen=True)
 class Shop:
-    """Customers with a clear answer: who bought together has one taste, and age and spending tell it, too.
-
-    Ids are integers in no order, and none is a row number.
-    """
+    """Customers of three classes, separable by edges and by features; ids are integers, none a row number."""
 
     ids: tuple
-    taste: tuple  # the right class of each
+    taste: tuple  # class of each
     age: tuple
     spent: tuple
     bought_together: tuple  # pairs of ids
 
     def right(self, classes):
-        """The share of customers whose class is right, by id."""
+        """Share of customers whose class is right."""
         return np.mean([classes[str(one)] == taste for one, taste in zip(self.ids, self.taste, strict=True)])
 
 
 @pytest.fixture
 def shop():
-    """Sixty customers, of whom the first forty have told their taste where a story does not say otherwise."""
+    """Sixty customers with integer ids."""
     random = np.random.default_rng(7)
     n, tastes = 60, ("Tee", "Kaffee", "Süßes")
     ids = 1000 + random.permutation(n) * 7

@@ -29,16 +29,16 @@ def both_ways(first, columns, sentence):
         kn.read_table({"source": ["m0"], "target": ["m1"]}, later, like=first)
 
 
-def test_new_rows_with_decimal_commas_are_not_a_thousand_times_as_much(desk):
+def test_new_rows_with_decimal_commas_are_not_a_thousand_times_as_much(workspace):
     """Trained on an export with points; a colleague in Munich sent the new rows."""
     rows = [(f"n{i}", "red", i / 1000) for i in range(155, 175)]
-    desk.table("nodes.csv", ("id", "colour", "x"), rows)
-    desk.table("edges.csv", ("source", "target"), [("n155", f"n{i}") for i in range(156, 175)])
+    workspace.table("nodes.csv", ("id", "colour", "x"), rows)
+    workspace.table("edges.csv", ("source", "target"), [("n155", f"n{i}") for i in range(156, 175)])
     first = kn.read_table("edges.csv", "nodes.csv", features=["x"])
-    desk.write("new.csv", "id;colour;x\nm0;red;1,500\nm1;red;2,250\n")
+    workspace.write("new.csv", "id;colour;x\nm0;red;1,500\nm1;red;2,250\n")
     with refused("conflict", column="x"):
         kn.extend(first, "new.csv", None)
-    desk.write("new.csv", "id;colour;x\nm0;red;1,500\nm1;red;0,25\n")
+    workspace.write("new.csv", "id;colour;x\nm0;red;1,500\nm1;red;0,25\n")
     with refused("conflict", column="x"):
         kn.extend(first, "new.csv", None)
 
@@ -59,11 +59,11 @@ def test_new_dates_with_the_month_first_are_not_read_with_the_day_first():
     )
 
 
-def test_points_between_thousands_are_asked_about(desk):
+def test_points_between_thousands_are_asked_about(workspace):
     """A turnover of 930, 1.073 and 4.981 euros, tab-separated, had a mean of 62."""
-    desk.table("edges.tsv", ("source", "target"), [(i, i + 1) for i in range(5)], separator="\t")
+    workspace.table("edges.tsv", ("source", "target"), [(i, i + 1) for i in range(5)], separator="\t")
     rows = list(enumerate(["930", "1.073", "4.981", "12.400", "75", "2.310"]))
-    desk.table("shops.tsv", ("id", "turnover"), rows, separator="\t")
+    workspace.table("shops.tsv", ("id", "turnover"), rows, separator="\t")
     with pytest.raises(kn.InputError, match=r"the point of 1.073 may stand before decimals or between thou"):
         kn.read_table("edges.tsv", "shops.tsv")
     assert "mean 3628" in " ".join(kn.read_table("edges.tsv", "shops.tsv", decimal=",").notes)

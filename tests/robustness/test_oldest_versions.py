@@ -20,7 +20,7 @@ HERE = "torch", "pip"  # not installed again: gigabytes, and what installs
 TESTS = (
     *("tests/golden", "tests/cli/test_predict.py", "tests/cli/test_app.py", "tests/test_storage.py"),
     *("tests/io/test_npz.py", "tests/io/test_tables_notation.py", "tests/io/test_tables_labels.py"),
-    "tests/stories/test_values.py",
+    "tests/io/test_column_values.py",
 )
 
 

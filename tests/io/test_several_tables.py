@@ -12,85 +12,86 @@ FIT = "fit edges.csv --label taste --epochs 20 --replicas 1 --variant k3-tuned -
 
 
 @pytest.fixture
-def two_tables(desk, shop):
+def two_tables(workspace, shop):
     """Ages in one table, spending and taste in another, in another order."""
-    desk.table("ages.csv", ("id", "age"), zip(shop.ids, shop.age, strict=True))
+    workspace.table("ages.csv", ("id", "age"), zip(shop.ids, shop.age, strict=True))
     rows = list(zip(shop.ids, shop.spent, shop.taste, strict=True))
-    desk.table("tastes.csv", ("id", "spent", "taste"), rows[::-1])
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("tastes.csv", ("id", "spent", "taste"), rows[::-1])
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
     return "--nodes ages.csv --nodes tastes.csv"
 
 
-def test_two_tables_of_nodes_are_both_read(desk, two_tables):
+def test_two_tables_of_nodes_are_both_read(workspace, two_tables):
     """The first of two --nodes was forgotten."""
-    facts = desk.kernode(f"data info edges.csv {two_tables} --label taste --json").json
+    facts = workspace.kernode(f"data info edges.csv {two_tables} --label taste --json").json
     assert facts["nodes"] == 60
     assert {"age: number", "spent: number"} <= {note.partition(",")[0] for note in facts["notes"]}
 
 
-def test_two_tables_go_through_every_command(desk, shop, two_tables):
-    answer = desk.kernode(f"{FIT} {two_tables}")
+def test_two_tables_go_through_every_command(workspace, shop, two_tables):
+    answer = workspace.kernode(f"{FIT} {two_tables}")
     assert f"predict m.safetensors --graph edges.csv {two_tables}" in answer.out
-    assert desk.kernode(f"predict m.safetensors --graph edges.csv {two_tables} -o out.csv").status == 0
-    assert shop.right(desk.classes("out.csv")) > 0.9
-    report = desk.kernode(f"data convert edges.csv {two_tables} --label taste -o store --json").json
+    assert workspace.kernode(f"predict m.safetensors --graph edges.csv {two_tables} -o out.csv").status == 0
+    assert shop.right(workspace.classes("out.csv")) > 0.9
+    report = workspace.kernode(f"data convert edges.csv {two_tables} --label taste -o store --json").json
     assert (
         report["fingerprint"]
         == kn.read_table("edges.csv", ["ages.csv", "tastes.csv"], label="taste").fingerprint
     )
-    tuned = desk.kernode(f"tune edges.csv {two_tables} --label taste --trials 1 --epochs 2 --variant n1")
+    tuned = workspace.kernode(f"tune edges.csv {two_tables} --label taste --trials 1 --epochs 2 --variant n1")
     assert f"fit edges.csv {two_tables} --label taste" in tuned.out
 
 
-def test_new_nodes_may_arrive_in_two_tables(desk, two_tables):
-    assert desk.kernode(f"{FIT} {two_tables} --with-graph").status == 0
-    desk.table("new-ages.csv", ("id", "age"), [(1, 25.0), (2, 40.0)])
-    desk.table("new-tastes.csv", ("id", "spent"), [(2, 3000.0), (1, 1000.0)])
+def test_new_nodes_may_arrive_in_two_tables(workspace, two_tables):
+    assert workspace.kernode(f"{FIT} {two_tables} --with-graph").status == 0
+    workspace.table("new-ages.csv", ("id", "age"), [(1, 25.0), (2, 40.0)])
+    workspace.table("new-tastes.csv", ("id", "spent"), [(2, 3000.0), (1, 1000.0)])
     new = "--new-nodes new-ages.csv --new-nodes new-tastes.csv"
-    found = desk.kernode(f"predict m.safetensors {new} --json").json
+    found = workspace.kernode(f"predict m.safetensors {new} --json").json
     assert [row["node"] for row in found["predictions"]] == [1, 2]
 
 
-def test_no_table_of_nodes_is_overwritten(desk, two_tables):
-    assert "would be overwritten" in desk.kernode(f"{FIT} {two_tables} --predictions ages.csv").refusal
+def test_no_table_of_nodes_is_overwritten(workspace, two_tables):
+    assert "would be overwritten" in workspace.kernode(f"{FIT} {two_tables} --predictions ages.csv").refusal
 
 
-def test_users_and_items_that_are_numbered_alike_are_kept_apart(desk):
+def test_users_and_items_that_are_numbered_alike_are_kept_apart(workspace):
     """1,892 users became artists."""
     random = np.random.default_rng(0)
     heard = [(user, artist) for user in range(1, 31) for artist in random.choice(40, 8, replace=False) + 1]
-    desk.table("heard.csv", ("userID", "artistID"), heard)
-    refusal = desk.kernode("data info heard.csv").refusal
+    workspace.table("heard.csv", ("userID", "artistID"), heard)
+    refusal = workspace.kernode("data info heard.csv").refusal
     assert "--set table.source_prefix=…" in refusal
     assert "--set table.target_prefix=…" in refusal
-    facts = desk.kernode(
+    facts = workspace.kernode(
         "data info heard.csv --set table.source_prefix=u --set table.target_prefix=a --json"
     ).json
     assert facts["nodes"] == 30 + len({artist for _, artist in heard})
     prefixes = "--set table.source_prefix=u --set table.target_prefix=a"
     tuned = f"tune heard.csv {prefixes} --metric auc --trials 1 --epochs 2"
     assert (
-        "links heard.csv --set table.source_prefix=u --set table.target_prefix=a" in desk.kernode(tuned).out
+        "links heard.csv --set table.source_prefix=u --set table.target_prefix=a"
+        in workspace.kernode(tuned).out
     )
 
 
-def test_distrust_is_a_weight_below_zero(desk, shop):
+def test_distrust_is_a_weight_below_zero(workspace, shop):
     """From −10 to +10: edges below 0 were dropped without a word."""
     pairs = shop.bought_together
-    desk.table(
+    workspace.table(
         "edges.csv",
         ("source", "target", "weight"),
         [(*pair, 3 - 5 * (at % 4 == 0)) for at, pair in enumerate(pairs)],
     )
-    assert "--set table.negative=…" in desk.kernode("data info edges.csv").refusal
-    facts = desk.kernode("data info edges.csv --set table.negative=absolute --json").json
+    assert "--set table.negative=…" in workspace.kernode("data info edges.csv").refusal
+    facts = workspace.kernode("data info edges.csv --set table.negative=absolute --json").json
     assert facts["edges"] == len(pairs)
-    facts = desk.kernode("data info edges.csv --set table.negative=drop --json").json
+    facts = workspace.kernode("data info edges.csv --set table.negative=drop --json").json
     assert facts["edges"] == len(pairs) - len(pairs[::4])
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
-def test_tables_in_a_database_are_data(desk, shop, kind):
+def test_tables_in_a_database_are_data(workspace, shop, kind):
     people = list(zip(map(str, shop.ids), shop.age, shop.spent, shop.taste, strict=True))
     pairs = [(str(one), str(other)) for one, other in shop.bought_together]
     con = (duckdb if kind == "duckdb" else sqlite3).connect("shop.db")
@@ -102,19 +103,19 @@ def test_tables_in_a_database_are_data(desk, shop, kind):
     con.close()
     data = f"{kind}:shop.db?edges=follows&nodes=SELECT * FROM users WHERE age > 0"
     options = ("--label", "taste", "--epochs", 20, "--replicas", 1, "--variant", "k3-tuned", "--json")
-    report = desk.kernode("fit", data, *options).json
+    report = workspace.kernode("fit", data, *options).json
     assert (report["dataset"], report["model"]) == ("shop", "shop-k3-tuned.safetensors")
-    assert desk.kernode("predict shop-k3-tuned.safetensors --graph", data, "-o", "out.csv").status == 0
-    assert shop.right(desk.classes("out.csv")) > 0.9
-    assert desk.kernode("data convert -o store", data, "--json").json["nodes"] == 60
+    assert workspace.kernode("predict shop-k3-tuned.safetensors --graph", data, "-o", "out.csv").status == 0
+    assert shop.right(workspace.classes("out.csv")) > 0.9
+    assert workspace.kernode("data convert -o store", data, "--json").json["nodes"] == 60
     separate = f"data info {kind}:shop.db?follows --nodes {kind}:shop.db?users --json"
-    assert desk.kernode(separate).json["nodes"] == 60
-    assert desk.kernode("fit --dry-run", data).status == 0
-    refusal = desk.kernode("fit -o shop.db", data, *options).refusal
+    assert workspace.kernode(separate).json["nodes"] == 60
+    assert workspace.kernode("fit --dry-run", data).status == 0
+    refusal = workspace.kernode("fit -o shop.db", data, *options).refusal
     assert "shop.db is in use by this command" in refusal
 
 
-def test_a_database_that_is_not_there_is_named(desk):
-    answer = desk.kernode("data info duckdb:shop.db?edges=follows")
+def test_a_database_that_is_not_there_is_named(workspace):
+    answer = workspace.kernode("data info duckdb:shop.db?edges=follows")
     assert answer.status == 1
     assert "shop.db" in answer.err

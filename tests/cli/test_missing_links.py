@@ -13,19 +13,19 @@ LINKS = "links friends.csv --nodes people.csv --epochs 20 --replicas 2 -q -o lin
 
 
 @pytest.fixture
-def friends(desk):
+def friends(workspace):
     """Forty people with integer ids in three circles; who knows whom is in the table."""
     random = np.random.default_rng(5)
     of, ids = np.arange(40) % 3, 700 + random.permutation(40)
     rows = [(ids[i], 30 + 10 * of[i] + random.integers(5)) for i in range(40)]
-    desk.table("people.csv", ("id", "age"), rows)
+    workspace.table("people.csv", ("id", "age"), rows)
     pairs = [
         (i, j) for i in range(40) for j in range(i) if random.random() < (0.5 if of[i] == of[j] else 0.02)
     ]
-    desk.table("friends.csv", ("source", "target"), [(ids[i], ids[j]) for i, j in pairs])
-    desk.pairs = {frozenset((str(ids[i]), str(ids[j]))) for i, j in pairs}
-    desk.someone = str(ids[0])
-    return desk
+    workspace.table("friends.csv", ("source", "target"), [(ids[i], ids[j]) for i, j in pairs])
+    workspace.pairs = {frozenset((str(ids[i]), str(ids[j]))) for i, j in pairs}
+    workspace.someone = str(ids[0])
+    return workspace
 
 
 def pairs_of(found, node=None):
@@ -112,7 +112,7 @@ def test_a_model_of_classes_has_no_links(friends):
     assert "--count" in friends.kernode(f"{asked} -k 0").refusal
 
 
-def test_positions_are_positions_where_names_are_integers(desk):
+def test_positions_are_positions_where_names_are_integers(workspace):
     """Positions from 0 were meant, and said so; the links of the node that is called so came back."""
     n = 12
     ring = [(i, (i + 1) % n) for i in range(n)] + [(i, (i + 2) % n) for i in range(n)]
@@ -124,7 +124,7 @@ def test_positions_are_positions_where_names_are_integers(desk):
         links.missing_links(["5", "6"])
 
 
-def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(desk):
+def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(workspace):
     """Ids are integers, and pairs came from numpy: a model of nonsense was fitted."""
     n = 30
     ring = [(i, (i + 1) % n) for i in range(n)]

@@ -33,13 +33,13 @@ class Pipe(io.RawIOBase):
 
 
 @pytest.fixture
-def desk(desk, shop):
+def workspace(workspace, shop):
     """The shop's tables lie on it, and one taste has a character that half of the world cannot print."""
     tastes = [taste.replace("Tee", "Čaj") for taste in shop.taste]
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.spent, tastes, strict=True)
-    desk.table("people.csv", ("id", "age", "spent", "taste"), rows)
-    return desk
+    workspace.table("people.csv", ("id", "age", "spent", "taste"), rows)
+    return workspace
 
 
 @pytest.fixture
@@ -54,85 +54,85 @@ def terminal(monkeypatch):
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii", "latin-1"])
-def test_a_terminal_without_greek_gets_a_report(desk, terminal, encoding):
+def test_a_terminal_without_greek_gets_a_report(workspace, terminal, encoding):
     """A console of 1998. The run of a night was done, and its last word was UnicodeEncodeError."""
     pipe = terminal(Pipe(), encoding)
-    answer = desk.kernode(f"{FIT} --quiet")
+    answer = workspace.kernode(f"{FIT} --quiet")
     assert (answer.status, answer.err) == (0, "")
     text = pipe.taken.decode(encoding)
     assert "hop weights ?" in text
     assert ("±" if encoding != "ascii" else "?") in text
 
 
-def test_data_is_utf_8_whatever_the_terminal(desk, terminal):
+def test_data_is_utf_8_whatever_the_terminal(workspace, terminal):
     """The table of predictions has the names that the table of people has."""
-    assert desk.kernode(FIT).status == 0
+    assert workspace.kernode(FIT).status == 0
     pipe = terminal(Pipe(), "cp1252")
-    assert desk.kernode(PREDICT).status == 0
+    assert workspace.kernode(PREDICT).status == 0
     rows = list(csv.DictReader(io.StringIO(pipe.taken.decode("utf-8"))))
     assert len(rows) == 60
     assert {"p_Čaj", "p_Kaffee", "p_Süßes"} < set(rows[0])
     pipe = terminal(Pipe(), "ascii")
-    assert desk.kernode(f"{PREDICT} --json").status == 0
+    assert workspace.kernode(f"{PREDICT} --json").status == 0
     assert set(json.loads(pipe.taken.decode("utf-8"))["classes"]) == {"Čaj", "Kaffee", "Süßes"}
 
 
 @pytest.mark.parametrize("more", ["", " --json"])
-def test_a_full_disk_is_an_error(desk, terminal, more):
+def test_a_full_disk_is_an_error(workspace, terminal, more):
     """The disk was full after 40 bytes; the status was 0."""
-    assert desk.kernode(FIT).status == 0
+    assert workspace.kernode(FIT).status == 0
     terminal(Pipe(40, OSError(28, "No space left on device")))
-    answer = desk.kernode(PREDICT + more)
+    answer = workspace.kernode(PREDICT + more)
     assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")
 
 
-def test_a_report_for_people_on_a_full_disk_is_an_error_too(desk, terminal):
+def test_a_report_for_people_on_a_full_disk_is_an_error_too(workspace, terminal):
     """The report of fit was redirected."""
     terminal(Pipe(0, OSError(28, "No space left on device")))
-    answer = desk.kernode(f"{FIT} --quiet")
+    answer = workspace.kernode(f"{FIT} --quiet")
     assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")
 
 
-def test_whoever_has_read_enough_hears_nothing(desk, terminal):
+def test_whoever_has_read_enough_hears_nothing(workspace, terminal):
     """`kernode predict … | head -1`."""
-    assert desk.kernode(FIT).status == 0
+    assert workspace.kernode(FIT).status == 0
     terminal(Pipe(40, BrokenPipeError(32, "Broken pipe")))
-    answer = desk.kernode(PREDICT)
+    answer = workspace.kernode(PREDICT)
     assert (answer.status, answer.err) == (141, "")
 
 
-def process(desk, line, **more):
+def process(workspace, line, **more):
     """The same command as a process of its own."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "cp1252"}
     command = [sys.executable, "-m", "kernode", *line.split()]
     return subprocess.run(
-        command, cwd=desk.folder, env=environment | more.pop("env", {}), check=False, **more
+        command, cwd=workspace.folder, env=environment | more.pop("env", {}), check=False, **more
     )
 
 
 @LINUX
 @pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_real_processes_on_a_full_disk_and_a_closed_pipe(desk, unbuffered):
+def test_real_processes_on_a_full_disk_and_a_closed_pipe(workspace, unbuffered):
     """The same with the system's own devices; no word at the interpreter's exit either."""
-    assert desk.kernode(FIT).status == 0
+    assert workspace.kernode(FIT).status == 0
     env = {"PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         for line in (PREDICT, f"{PREDICT} --json", "--version", "fit --help"):
-            ended = process(desk, line, env=env, stdout=full, stderr=subprocess.PIPE)
+            ended = process(workspace, line, env=env, stdout=full, stderr=subprocess.PIPE)
             assert ended.returncode == 1
             assert ended.stderr.startswith(b"kernode: ")
             assert ended.stderr.endswith(b"No space left on device.\n")
             assert ended.stderr.count(b"\n") == 1
     reader, writer = os.pipe()
     os.close(reader)
-    ended = process(desk, PREDICT, env=env, stdout=writer, stderr=subprocess.PIPE)
+    ended = process(workspace, PREDICT, env=env, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (141, b"")
-    ended = process(desk, PREDICT, env=env, capture_output=True)
+    ended = process(workspace, PREDICT, env=env, capture_output=True)
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert len(ended.stdout.decode("utf-8").splitlines()) == 61
     env |= {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    ended = process(desk, f"{FIT} --quiet", env=env, capture_output=True)
+    ended = process(workspace, f"{FIT} --quiet", env=env, capture_output=True)
     assert (ended.returncode, ended.stderr) == (0, b"")
     assert b"hop weights ?" in ended.stdout

@@ -11,18 +11,18 @@ QUICK = "--replicas 2 --epochs 10 --variant k3"
 
 
 @pytest.fixture
-def told(desk, shop):
+def told(workspace, shop):
     """Sixty customers who all told their taste."""
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
-    desk.table("nodes.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("nodes.csv", ("id", "age", "taste"), zip(shop.ids, shop.age, shop.taste, strict=True))
     return "fit edges.csv --nodes nodes.csv --label taste"
 
 
-def test_a_table_of_parts_is_the_split_of_all_runs(desk, shop, told):
+def test_a_table_of_parts_is_the_split_of_all_runs(workspace, shop, told):
     """A group keeps a spreadsheet: who trains, who validates, who is for the test."""
     parts = ["train"] * 30 + ["validation"] * 15 + ["test"] * 15
-    desk.table("parts.csv", ("customer", "part"), zip(shop.ids, parts, strict=True))
-    report = desk.kernode(f"{told} {QUICK} --split parts.csv --json").json
+    workspace.table("parts.csv", ("customer", "part"), zip(shop.ids, parts, strict=True))
+    report = workspace.kernode(f"{told} {QUICK} --split parts.csv --json").json
     assert report["split"] == "parts.csv"
     assert {part: report["sizes"][part] for part in ("train", "validation", "test")} == {
         "train": 30, "validation": 15, "test": 15
@@ -35,46 +35,46 @@ def test_a_table_of_parts_is_the_split_of_all_runs(desk, shop, told):
     assert sorted(graph.node_names[split.test]) == sorted(str(one) for one in shop.ids[45:])
 
 
-def test_where_the_split_lies_is_in_no_model(desk, shop, told):
+def test_where_the_split_lies_is_in_no_model(workspace, shop, told):
     """The folder has a person's name in it, and the model's file goes to the whole world."""
-    (desk.folder / "jo").mkdir()
+    (workspace.folder / "jo").mkdir()
     nodes = np.arange(60)
-    np.savez(desk.folder / "jo" / "split.npz", train=nodes[:40], valid=nodes[40:50], test=nodes[50:])
-    answer = desk.kernode(f"{told} {QUICK} --split jo/split.npz")
+    np.savez(workspace.folder / "jo" / "split.npz", train=nodes[:40], valid=nodes[40:50], test=nodes[50:])
+    answer = workspace.kernode(f"{told} {QUICK} --split jo/split.npz")
     assert "split split.npz (40 / 10 / 10) · 2 runs" in answer.out
-    assert b"jo/split" not in (desk.folder / "edges-k3.safetensors").read_bytes()
+    assert b"jo/split" not in (workspace.folder / "edges-k3.safetensors").read_bytes()
 
 
-def test_masks_of_ten_columns_are_a_split_for_each_run(desk, told):
+def test_masks_of_ten_columns_are_a_split_for_each_run(workspace, told):
     """PyG's ten masks were saved, and each of the runs has its own."""
     of = np.random.default_rng(0).permuted(np.tile(np.arange(60) % 3, (3, 1)), axis=1).T
     np.savez("masks.npz", train_mask=of == 0, val_mask=of == 1, test_mask=of == 2)
-    both = desk.kernode(f"{told} {QUICK} --split masks.npz --json").json["test"]["runs"]
-    second = desk.kernode(f"{told} {QUICK} --replicas 1 --seed 1 --split masks.npz --json").json["test"][
+    both = workspace.kernode(f"{told} {QUICK} --split masks.npz --json").json["test"]["runs"]
+    second = workspace.kernode(f"{told} {QUICK} --replicas 1 --seed 1 --split masks.npz --json").json["test"][
         "runs"
     ]
     assert second == both[1:]
     assert (
         "3 splits, for seeds 0 to 2, and none for seed 3"
-        in desk.kernode(f"{told} --replicas 4 --split masks.npz").refusal
+        in workspace.kernode(f"{told} --replicas 4 --split masks.npz").refusal
     )
 
 
-def test_a_split_that_tests_what_it_trains_on_is_refused(desk, shop, told):
+def test_a_split_that_tests_what_it_trains_on_is_refused(workspace, shop, told):
     """A script wrote three customers into two lists."""
     names = [str(one) for one in shop.ids]
     parts = {"train": names[:30], "val": names[30:40], "test": names[27:30] + names[40:]}
-    desk.write("split.json", json.dumps(parts))
-    assert "is in train and in test" in desk.kernode(f"{told} --split split.json").refusal
+    workspace.write("split.json", json.dumps(parts))
+    assert "is in train and in test" in workspace.kernode(f"{told} --split split.json").refusal
 
 
 @pytest.mark.slow
-def test_a_search_takes_the_same_file(desk, told):
+def test_a_search_takes_the_same_file(workspace, told):
     """A search on the split of the group says how to use what was found there."""
     nodes = np.arange(60)
     np.savez("split.npz", train=nodes[:40], valid=nodes[40:50], test=nodes[50:])
     line = told.replace("fit", "tune") + " --variant k3 --trials 2 --epochs 3 --split split.npz"
-    out = desk.kernode(line).out
+    out = workspace.kernode(line).out
     assert "split split.npz" in out
     assert "--split split.npz" in out
     assert "--seed" not in out

@@ -28,9 +28,9 @@ def packages(**columns):
     return edges, {"id": [f"p{i}" for i in range(N)], "age": [i % 9 for i in range(N)], **columns}
 
 
-def test_two_numberings_are_not_one(desk):
+def test_two_numberings_are_not_one(workspace):
     """Users and artists overlap by number, and 1,892 users became artists."""
-    desk.table("plays.csv", ("userID", "artistID", "weight"), listens())
+    workspace.table("plays.csv", ("userID", "artistID", "weight"), listens())
     with refused("ambiguous", setting=("source_prefix", "target_prefix")) as caught:
         kn.read_table("plays.csv")
     assert "1,892 numbers are in both" in str(caught.value)
@@ -45,17 +45,17 @@ def test_two_numberings_are_not_one(desk):
     assert friends.n_nodes == ARTISTS
 
 
-def test_prefixes_are_those_of_the_listed_nodes(desk):
+def test_prefixes_are_those_of_the_listed_nodes(workspace):
     """Only users are listed, by their prefixed names."""
-    desk.table("plays.csv", ("userID", "artistID", "weight"), listens())
-    desk.table("users.csv", ("id", "age"), [(f"u{i}", 20 + i % 50) for i in range(1, 1 + USERS)])
+    workspace.table("plays.csv", ("userID", "artistID", "weight"), listens())
+    workspace.table("users.csv", ("id", "age"), [(f"u{i}", 20 + i % 50) for i in range(1, 1 + USERS)])
     graph = kn.read_table("plays.csv", "users.csv", source_prefix="u", target_prefix="a")
     assert graph.n_nodes == 19_524
     assert graph.origin.listed.sum() == USERS
     assert "without features: a1, a2" in " ".join(graph.notes)
 
 
-def test_friends_by_number_are_one_numbering(desk):
+def test_friends_by_number_are_one_numbering(workspace):
     """Both columns are users, and say so by their names; others have usual names."""
     pairs = [(1 + i, 1 + j) for i, j in RING]
     for ends in (
@@ -64,30 +64,30 @@ def test_friends_by_number_are_one_numbering(desk):
         ("source", "target"),
         ("follower", "followee"),
     ):
-        desk.table("edges.csv", ends, pairs)
+        workspace.table("edges.csv", ends, pairs)
         assert kn.read_table("edges.csv").n_nodes == N
 
 
-def test_a_number_with_many_values_is_no_class(desk):
+def test_a_number_with_many_values_is_no_class(workspace):
     """A monthly number of visits has 764 values in 2,277 rows, and was trained as 764 classes."""
     rows = 2_277
     visits = [19 + 7 * (i % 764) for i in range(rows)]
-    desk.table("edges.csv", ("id1", "id2"), [(i, (i + 1) % rows) for i in range(rows)])
-    desk.table("target.csv", ("id", "target"), enumerate(visits))
+    workspace.table("edges.csv", ("id1", "id2"), [(i, (i + 1) % rows) for i in range(rows)])
+    workspace.table("target.csv", ("id", "target"), enumerate(visits))
     with refused("setting", setting="label") as caught:
         kn.read_table("edges.csv", "target.csv", label="target")
     assert "regression is not offered (764 different values in 2,277 rows)" in str(caught.value)
-    answer = desk.kernode("fit edges.csv --nodes target.csv --label target")
+    answer = workspace.kernode("fit edges.csv --nodes target.csv --label target")
     assert "764 different values in 2,277 rows" in answer.refusal
-    desk.table("target.csv", ("id", "target"), enumerate(visit % 5 for visit in visits))
+    workspace.table("target.csv", ("id", "target"), enumerate(visit % 5 for visit in visits))
     assert kn.read_table("edges.csv", "target.csv", label="target").n_classes == 5
 
 
-def test_distrust_is_no_missing_weight(desk):
+def test_distrust_is_no_missing_weight(workspace):
     """Trust from -10 to 10: a tenth is below 0, and was dropped as rows that had no weight."""
     trust = [-1 - i % 10 if i % 10 == 0 else 1 + i % 10 for i in range(len(RING))]
     table = [(i, j, weight, 1_289_241_911 + i) for (i, j), weight in zip(RING, trust, strict=True)]
-    desk.table("trust.csv", ("source", "target", "weight", "time"), table)
+    workspace.table("trust.csv", ("source", "target", "weight", "time"), table)
     below = sum(weight < 0 for weight in trust)
     with refused("ambiguous", setting="negative") as caught:
         kn.read_table("trust.csv")
@@ -108,11 +108,11 @@ def test_distrust_is_no_missing_weight(desk):
         kn.read_table("trust.csv", negative="zero")
 
 
-def test_no_table_of_nodes_is_forgotten(desk):
+def test_no_table_of_nodes_is_forgotten(workspace):
     """Of two tables of nodes the first was forgotten."""
-    desk.table("edges.csv", ("source", "target"), RING)
-    desk.table("people.csv", ("id", "age"), [(i, 20 + i % 50) for i in range(N)])
-    desk.table("teams.csv", ("id", "team", "label"), [(i, "ABC"[i % 3], "xy"[i % 2]) for i in range(N)])
+    workspace.table("edges.csv", ("source", "target"), RING)
+    workspace.table("people.csv", ("id", "age"), [(i, 20 + i % 50) for i in range(N)])
+    workspace.table("teams.csv", ("id", "team", "label"), [(i, "ABC"[i % 3], "xy"[i % 2]) for i in range(N)])
     graph = kn.read_table("edges.csv", ["people.csv", "teams.csv"])
     assert graph.encoding.feature_names == ("constant", "age", "team=A", "team=B", "team=C")
     assert graph.class_names == ("x", "y")
@@ -162,15 +162,15 @@ def test_names_that_tell_something_are_proposed():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
-def test_a_small_file_that_unfolds_to_gigabytes_is_refused(desk):
+def test_a_small_file_that_unfolds_to_gigabytes_is_refused(workspace):
     """A Parquet file of 54 kB with one text 20,000 times took 6.4 GB, and ended in an internal error."""
     rows, text = 20_000, pa.array(["a text that is repeated " * 8_500])
     about = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), text)
     parquet.write_table(
         pa.table({"id": np.arange(rows), "about": about}), "nodes.parquet", store_schema=False
     )
-    assert desk.folder.joinpath("nodes.parquet").stat().st_size < 200_000
-    desk.table("edges.csv", ("source", "target"), [(i, i + 1) for i in range(rows - 1)])
+    assert workspace.folder.joinpath("nodes.parquet").stat().st_size < 200_000
+    workspace.table("edges.csv", ("source", "target"), [(i, i + 1) for i in range(rows - 1)])
     code = """
 import resource, psutil
 import kernode as kn, scipy.sparse, sklearn.feature_extraction.text, duckdb

@@ -21,12 +21,12 @@ def named(one, other):
 
 
 @pytest.fixture
-def read(desk):
+def read(workspace):
     """Edges between n0 … n59, or other ones, and nodes with a topic, as files."""
 
     def both(ids=NAMES, pairs=None, header=("id", "age", "topic"), ends=("source", "target"), **options):
-        desk.table("e.csv", ends, pairs or [named(*pair) for pair in RING])
-        desk.table("n.csv", header, [(one, 20 + i % 35, TOPIC[i]) for i, one in enumerate(ids)])
+        workspace.table("e.csv", ends, pairs or [named(*pair) for pair in RING])
+        workspace.table("n.csv", header, [(one, 20 + i % 35, TOPIC[i]) for i, one in enumerate(ids)])
         return kn.read_table("e.csv", "n.csv", **{"label": "topic", **options})
 
     return both
@@ -40,45 +40,45 @@ def lines(separator=",", **notes):
 
 @pytest.mark.parametrize("note", ['"big', '"big ""x""'])
 @pytest.mark.parametrize("more", [0, 60_000], ids=["small", "larger than a block"])
-def test_a_quotation_mark_that_is_never_closed(desk, note, more):
+def test_a_quotation_mark_that_is_never_closed(workspace, note, more):
     """One mark was typed in a note: 6 edges of 180 were read, and nothing was said."""
-    desk.write("e.csv", lines(row8=note) + "n1,n2,and on for many rows\n" * more)
-    answer = desk.kernode("data info e.csv")
+    workspace.write("e.csv", lines(row8=note) + "n1,n2,and on for many rows\n" * more)
+    answer = workspace.kernode("data info e.csv")
     assert "e.csv, row 8: a quotation mark makes one row of" in answer.refusal
 
 
-def test_a_mark_at_the_start_of_a_row_and_a_text_that_is_meant(desk):
+def test_a_mark_at_the_start_of_a_row_and_a_text_that_is_meant(workspace):
     """A mark stood before the source; the last note has two lines, on purpose."""
-    desk.write("e.csv", lines().replace("n5,n7,", '"n5,n7,'))
+    workspace.write("e.csv", lines().replace("n5,n7,", '"n5,n7,'))
     with pytest.raises(InputError, match=r"e\.csv, row 18: a quotation mark makes one row of"):
         kn.read_table("e.csv")
-    desk.write("e.csv", lines(row20='"two\nlines, with a comma"', row181='"two\nlines"'))
+    workspace.write("e.csv", lines(row20='"two\nlines, with a comma"', row181='"two\nlines"'))
     assert kn.read_table("e.csv").n_edges == 180
 
 
 @pytest.mark.parametrize("separator", [",", "\t"])
-def test_two_stray_marks_are_said(desk, separator):
+def test_two_stray_marks_are_said(workspace, separator):
     """Two of them in a TSV: the rows between are one cell."""
-    desk.write("e.tsv", lines(separator, row8='"big', row107='"small'))
+    workspace.write("e.tsv", lines(separator, row8='"big', row107='"small'))
     with refused("damaged-file"):
         kn.read_table("e.tsv")
-    desk.write("e.tsv", lines(separator, row8='"big', row107='small"'))
+    workspace.write("e.tsv", lines(separator, row8='"big', row107='small"'))
     with pytest.warns(kn.KernodeWarning, match=r"e\.tsv, row 8: a quotation mark makes one row of 100 lines"):
         assert kn.read_table("e.tsv").n_edges == 81
 
 
-def test_a_row_that_is_dropped_says_how_much_it_was(desk):
+def test_a_row_that_is_dropped_says_how_much_it_was(workspace):
     """The second mark stands in another column: one row is dropped, which was fifty."""
-    desk.write("e.csv", lines(row8='"big').replace("n19,n20,", '"n19",n20,'))
+    workspace.write("e.csv", lines(row8='"big').replace("n19,n20,", '"n19",n20,'))
     with pytest.raises(InputError, match=r"e\.csv, row 8: a quotation mark makes one row of 5\d lines"):
         kn.read_table("e.csv")
 
 
-def test_an_index_without_a_name_is_asked_about(desk, shop):
+def test_an_index_without_a_name_is_asked_about(workspace, shop):
     """A data frame was saved with its index; age was taken for the id, and 28 people were gone."""
     frame = pd.DataFrame({"age": [20 + i * 7 % 33 for i in range(N)], "income": shop.spent, "topic": TOPIC})
     frame.to_csv("n.csv")
-    desk.table("e.csv", ("source", "target"), RING)
+    workspace.table("e.csv", ("source", "target"), RING)
     pairs = pd.DataFrame(RING, columns=["source", "target"])
     for edges, nodes in (("e.csv", "n.csv"), (pairs, frame)):
         with refused("ambiguous", setting="id"):
@@ -92,11 +92,11 @@ def test_an_index_without_a_name_is_asked_about(desk, shop):
     assert [row[str(i)] for i in range(N)] == graph.labels.tolist()
 
 
-def test_a_first_column_that_repeats_is_asked_about(desk, read):
+def test_a_first_column_that_repeats_is_asked_about(workspace, read):
     """The first column is the team: it is no id, and nobody said which is."""
-    desk.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
-    desk.table("n.csv", ("team", "age", "topic"), [(f"n{i % 50}", i, TOPIC[i]) for i in range(N)])
-    answer = desk.kernode("fit e.csv --nodes n.csv --label topic")
+    workspace.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
+    workspace.table("n.csv", ("team", "age", "topic"), [(f"n{i % 50}", i, TOPIC[i]) for i in range(N)])
+    answer = workspace.kernode("fit e.csv --nodes n.csv --label topic")
     assert "'team', the first column, repeats 'n0' (rows 2 and 52). Which column holds" in answer.refusal
     assert "Name one of team, age, topic. (--set table.id=…)" in answer.refusal
 
@@ -158,7 +158,7 @@ def test_ids_that_are_different(read):
     assert read(ids=[*NAMES[:50], *"abcdefghij"]).n_nodes == 70
 
 
-def test_ids_that_a_spreadsheet_rounded(read, desk):
+def test_ids_that_a_spreadsheet_rounded(read, workspace):
     """Account numbers went through a spreadsheet, which made 1.23E+12 of several."""
     ids = [f"1.{i:02}E+12" for i in range(59)] + ["1.00E+12"]
     pairs = [(ids[i], ids[j]) for i, j in RING]
@@ -185,10 +185,10 @@ def test_columns_of_edges_that_play_no_role_are_said(read):
     assert not any("as weight" in note for note in read(pairs=pairs, ends=ends, weight="strength").notes)
 
 
-def test_two_columns_that_could_be_the_label(desk):
+def test_two_columns_that_could_be_the_label(workspace):
     """There are class and label: one is the answer, and the other tells it."""
-    desk.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
-    desk.table("n.csv", ("id", "class", "label"), zip(NAMES, TOPIC, TOPIC, strict=True))
+    workspace.table("e.csv", ("source", "target"), [named(*pair) for pair in RING])
+    workspace.table("n.csv", ("id", "class", "label"), zip(NAMES, TOPIC, TOPIC, strict=True))
     with pytest.warns(
         kn.KernodeWarning, match="'label' is the label, and 'class' is a feature, which may tell"
     ):
@@ -199,10 +199,10 @@ def test_two_columns_that_could_be_the_label(desk):
         kn.read_table("e.csv", "n.csv", label="label", features=["class"])  # as she says
 
 
-def test_what_a_spreadsheet_writes_for_itself(desk):
+def test_what_a_spreadsheet_writes_for_itself(workspace):
     """The file begins with sep=;."""
     body = "\n".join(f"n{i};n{j}" for i, j in RING)
-    desk.write("b.csv", f"sep=;\nsource;target\n{body}\n")
+    workspace.write("b.csv", f"sep=;\nsource;target\n{body}\n")
     assert kn.read_table("b.csv").n_edges == 180
-    desk.write("b.csv", f"sep=;\nsource;target\n{body}\nn1\n")
+    workspace.write("b.csv", f"sep=;\nsource;target\n{body}\nn1\n")
     assert kn.read_table("b.csv").repairs[0].rows == (183,)

@@ -13,12 +13,12 @@ RUN = "fit edges.csv --nodes people.csv --label taste --epochs 8 --replicas 1 --
 
 
 @pytest.fixture
-def desk(desk, shop):
+def workspace(workspace, shop):
     """The shop's tables lie on it; every customer's taste is known."""
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.spent, shop.taste, strict=True)
-    desk.table("people.csv", ("id", "age", "spent", "taste"), rows)
-    return desk
+    workspace.table("people.csv", ("id", "age", "spent", "taste"), rows)
+    return workspace
 
 
 @pytest.fixture
@@ -38,76 +38,76 @@ def pressing(monkeypatch):
     return at
 
 
-def test_arrow_up_and_enter_loses_nothing(desk):
+def test_arrow_up_and_enter_loses_nothing(workspace):
     """The run of a night was done; arrow-up and Enter typed the same line again."""
     line = f"{RUN} --variant n1 --checkpoint run.safetensors --quiet"
-    assert desk.kernode(line).status == 0
-    before = (desk.folder / "run.safetensors").read_bytes()
-    said = desk.kernode(line).refusal
+    assert workspace.kernode(line).status == 0
+    before = (workspace.folder / "run.safetensors").read_bytes()
+    said = workspace.kernode(line).refusal
     assert "run.safetensors holds 8 epochs of a run" in said
     assert "(--resume)" in said
-    assert (desk.folder / "run.safetensors").read_bytes() == before
+    assert (workspace.folder / "run.safetensors").read_bytes() == before
 
 
-def test_resume_of_a_file_that_is_not_there_is_no_new_run(desk):
+def test_resume_of_a_file_that_is_not_there_is_no_new_run(workspace):
     """The file's name was mistyped, after waiting for the 20 epochs that were left of 800."""
-    said = desk.kernode(f"{RUN} --checkpoint rum.safetensors --resume").refusal
+    said = workspace.kernode(f"{RUN} --checkpoint rum.safetensors --resume").refusal
     assert "there is no rum.safetensors" in said
     assert "(--resume)" in said
 
 
-def test_a_file_of_hers_that_is_no_checkpoint_stays(desk):
+def test_a_file_of_hers_that_is_no_checkpoint_stays(workspace):
     """The name of the model was typed after --checkpoint."""
-    assert desk.kernode(f"{RUN} -o shop.safetensors").status == 0
-    said = desk.kernode(f"{RUN} --checkpoint shop.safetensors").refusal
+    assert workspace.kernode(f"{RUN} -o shop.safetensors").status == 0
+    said = workspace.kernode(f"{RUN} --checkpoint shop.safetensors").refusal
     assert "shop.safetensors is not a kernode checkpoint file but a model" in said
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("at", [3, 5, 22, 26])
-def test_ctrl_c_and_resume_give_what_one_run_gives(desk, pressing, at):
+def test_ctrl_c_and_resume_give_what_one_run_gives(workspace, pressing, at):
     """Ctrl-C in the first method, at the start of the second, in the sixth, and while all labels train."""
     run = RUN.replace("--epochs 8", "--epochs 4")
     line = f"{run} --all-labels --checkpoint run.safetensors -o model.safetensors"
-    assert desk.kernode(f"{run} --all-labels --quiet -o whole.safetensors").status == 0
+    assert workspace.kernode(f"{run} --all-labels --quiet -o whole.safetensors").status == 0
     pressing(at)
-    stopped = desk.kernode(line)
+    stopped = workspace.kernode(line)
     assert stopped.status == 130
     assert "\nkernode: interrupted. run-diffusion.safetensors holds " in stopped.err
     assert stopped.err.endswith("the same command with --resume goes on.\n")
-    assert desk.kernode(line).refusal  # and without --resume nothing is lost
+    assert workspace.kernode(line).refusal  # and without --resume nothing is lost
     for _ in range(2):  # once more when it is done: its result is there at once
-        assert desk.kernode(f"{line} --resume --quiet").status == 0
-        written = [(desk.folder / f"{name}.safetensors").read_bytes() for name in ("whole", "model")]
+        assert workspace.kernode(f"{line} --resume --quiet").status == 0
+        written = [(workspace.folder / f"{name}.safetensors").read_bytes() for name in ("whole", "model")]
         assert written[0] == written[1]
 
 
-def test_ctrl_c_without_a_checkpoint_says_what_would_have_helped(desk, pressing):
+def test_ctrl_c_without_a_checkpoint_says_what_would_have_helped(workspace, pressing):
     """A run was stopped, and what it had done was looked for."""
     pressing(4)
-    stopped = desk.kernode(RUN)
+    stopped = workspace.kernode(RUN)
     assert stopped.status == 130
     *notes, last = stopped.err.splitlines()
     assert all(note.startswith("kernode: input: ") for note in notes)
     assert last == "kernode: interrupted. Nothing was saved; --checkpoint FILE would have kept it."
 
 
-def test_ctrl_c_says_how_many_epochs_the_file_holds(desk, pressing):
+def test_ctrl_c_says_how_many_epochs_the_file_holds(workspace, pressing):
     """Whole ones: the one that was running is finished first."""
     pressing(5)
-    stopped = desk.kernode(f"{RUN} --variant k3 --checkpoint run.safetensors")
+    stopped = workspace.kernode(f"{RUN} --variant k3 --checkpoint run.safetensors")
     said = "interrupted. run.safetensors holds 5 epochs: the same command with --resume goes on.\n"
     assert stopped.err.endswith(said)
 
 
-def test_a_checkpoint_of_another_run_is_still_refused(desk):
+def test_a_checkpoint_of_another_run_is_still_refused(workspace):
     """The seed was changed, and the file kept."""
     line = f"{RUN} --variant n1 --checkpoint run.safetensors --quiet"
-    assert desk.kernode(line).status == 0
-    assert "belongs to another run: its " in desk.kernode(f"{line} --seed 3 --resume").refusal
+    assert workspace.kernode(line).status == 0
+    assert "belongs to another run: its " in workspace.kernode(f"{line} --seed 3 --resume").refusal
 
 
-def test_in_python_it_is_the_same(desk, shop):
+def test_in_python_it_is_the_same(workspace, shop):
     """A cell of a notebook is run twice, and then the one with resume=True."""
     numbers = {name: i for i, name in enumerate(shop.ids)}
     edges = [(numbers[a], numbers[b]) for a, b in shop.bought_together]
@@ -121,6 +121,6 @@ def test_in_python_it_is_the_same(desk, shop):
     with pytest.raises(kn.InputError, match=r"hold.* of a run: resume it"):
         fit()
     assert np.array_equal(fit(resume=True).predict_proba(np.arange(60)), first)
-    (desk.folder / "run-all.safetensors").unlink()  # it was interrupted before the last training
-    (desk.folder / "run-diffusion.safetensors").unlink()
+    (workspace.folder / "run-all.safetensors").unlink()  # it was interrupted before the last training
+    (workspace.folder / "run-diffusion.safetensors").unlink()
     assert np.array_equal(fit(resume=True).predict_proba(np.arange(60)), first)

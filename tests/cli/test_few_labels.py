@@ -6,41 +6,41 @@ import pytest
 import kernode as kn
 
 
-def write(desk, labels, n=12):
+def write(workspace, labels, n=12):
     """Two cliques of n / 2 people, of whom some have told their team."""
     half = n // 2
     pairs = [(i, j) for i in range(n) for j in range(i) if (i < half) == (j < half)]
-    desk.table("edges.csv", ("source", "target"), pairs)
+    workspace.table("edges.csv", ("source", "target"), pairs)
     rows = [(i, "tea drinker" if i < half else "likes coffee", labels.get(i, "")) for i in range(n)]
-    desk.table("people.csv", ("id", "about", "team"), rows)
+    workspace.table("people.csv", ("id", "about", "team"), rows)
 
 
 SINGLE = pytest.warns(UserWarning, match="single training node")
 FIT = "fit edges.csv --nodes people.csv --label team --epochs 30 --replicas 1"
 
 
-def test_six_labels_all_train_and_no_figure_is_made_up(desk):
+def test_six_labels_all_train_and_no_figure_is_made_up(workspace):
     """Six labels, split 4/1/1, gave "test accuracy 0.00 %", on one node."""
-    write(desk, {0: "A", 1: "A", 2: "A", 9: "B", 10: "B", 11: "B"})
-    answer = desk.kernode(f"{FIT} --predictions out.csv")
+    write(workspace, {0: "A", 1: "A", 2: "A", 9: "B", 10: "B", 11: "B"})
+    answer = workspace.kernode(f"{FIT} --predictions out.csv")
     assert "none: no node was kept for a test" in answer.out
     assert "6 nodes with a class are too few to keep some for a test" in answer.err
-    assert [*desk.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
+    assert [*workspace.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
 
 
-def test_a_test_of_one_node_says_what_it_is_worth(desk):
+def test_a_test_of_one_node_says_what_it_is_worth(workspace):
     """That split is asked for: the figure comes with what it is worth."""
-    write(desk, {0: "A", 1: "A", 2: "A", 9: "B", 10: "B", 11: "B"})
-    answer = desk.kernode(f"{FIT} --split 4/1/1")
+    write(workspace, {0: "A", 1: "A", 2: "A", 9: "B", 10: "B", 11: "B"})
+    answer = workspace.kernode(f"{FIT} --split 4/1/1")
     assert "on a single node only: 95 % interval" in answer.out
 
 
-def test_two_labels_train_with_defaults(desk):
+def test_two_labels_train_with_defaults(workspace):
     """Two people are known, one of each team."""
-    write(desk, {0: "A", 11: "B"})
-    answer = desk.kernode(f"{FIT} --predictions out.csv")
+    write(workspace, {0: "A", 11: "B"})
+    answer = workspace.kernode(f"{FIT} --predictions out.csv")
     assert "too few to hold some out: nothing was chosen" in answer.err
-    assert [*desk.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
+    assert [*workspace.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
 
 
 def test_the_karate_club_trains_on_four_members_with_defaults():

@@ -2,7 +2,7 @@
 
 As a program it runs them in a process of their own, in their order or backwards, whole or interrupted::
 
-    python tests/trust/trainings.py FOLDER [--backwards] [--interrupted] [NAME …]
+    python tests/robustness/trainings.py FOLDER [--backwards] [--interrupted] [NAME …]
 
 Names come from the registries, so that a new variant, candidate or baseline is among them by itself.
 """

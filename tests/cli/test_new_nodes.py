@@ -15,24 +15,24 @@ NAMES = ["torch", "sympy", "sklearn"]
 
 
 @pytest.fixture
-def packages(desk):
+def packages(workspace):
     """Sixty packages: what each is made for tells its size a little, its imports tell it well."""
     random = np.random.default_rng(3)
     of = np.arange(60) % 3
     lines, stars = 100 * (1 + of) + random.integers(30, size=60), random.integers(100, size=60)
     rows = [(f"p{i}", lines[i], stars[i], NAMES[of[i]] if i < 45 else "") for i in range(60)]
-    desk.table("packages.csv", ("id", "lines", "stars", "needs"), rows)
+    workspace.table("packages.csv", ("id", "lines", "stars", "needs"), rows)
     pairs = [
         (i, j) for i in range(60) for j in range(i) if random.random() < (0.2 if of[i] == of[j] else 0.005)
     ]
-    desk.table("imports.csv", ("source", "target"), [(f"p{i}", f"p{j}") for i, j in pairs])
+    workspace.table("imports.csv", ("source", "target"), [(f"p{i}", f"p{j}") for i, j in pairs])
     # Its lines look like torch's, and all its imports are sklearn's.
-    desk.table(
+    workspace.table(
         "new.csv", ("id", "lines", "stars", "needs"), [("fresh", 115, 50, ""), ("second", 310, 50, "sklearn")]
     )
-    desk.table("new-imports.csv", ("source", "target"), [("fresh", f"p{i}") for i in range(2, 30, 3)] + [
+    workspace.table("new-imports.csv", ("source", "target"), [("fresh", f"p{i}") for i in range(2, 30, 3)] + [
         ("second", "fresh"), ("second", "p5")])  # fmt: skip
-    return desk
+    return workspace
 
 
 def rows(text):

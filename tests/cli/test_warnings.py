@@ -20,12 +20,12 @@ def languages(shop):
 
 
 @pytest.fixture
-def desk(desk, shop):
+def workspace(workspace, shop):
     """Words that stand together, and their languages."""
-    desk.table("edges.csv", ("source", "target"), shop.bought_together)
+    workspace.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.spent, languages(shop), strict=True)
-    desk.table("words.csv", ("id", "length", "count", "language"), rows)
-    return desk
+    workspace.table("words.csv", ("id", "length", "count", "language"), rows)
+    return workspace
 
 
 def graph_of(shop):
@@ -37,23 +37,23 @@ def graph_of(shop):
     return kn.Graph.from_edges(edges, features=features, labels=labels, class_names=tuple(names))
 
 
-def test_classes_with_a_single_node_are_one_sentence_with_their_names(desk):
+def test_classes_with_a_single_node_are_one_sentence_with_their_names(workspace):
     """80 languages with one word each gave 80 lines."""
-    answer = desk.kernode(WORDS)
+    answer = workspace.kernode(WORDS)
     lines = [line for line in answer.err.splitlines() if "single training node" in line]
     assert len(lines) == 1  # although several methods were trained
     assert "of 9 classes have a single training node (" in lines[0] or "has a single" in lines[0]
     assert any(name in lines[0] for name in LONELY)
 
 
-def test_the_report_has_them_where_a_program_reads_it(desk):
+def test_the_report_has_them_where_a_program_reads_it(workspace):
     """A script reads --json and nobody reads its stderr."""
-    answer = desk.kernode(f"{WORDS} --json")
+    answer = workspace.kernode(f"{WORDS} --json")
     assert answer.err == ""
     (said,) = (one for one in answer.json["warnings"] if "single training node" in one)
     assert said.endswith("little to learn from.")
-    assert desk.kernode(f"{WORDS} --quiet").err == ""
-    assert desk.kernode("data info edges.csv --json").json["warnings"] == []
+    assert workspace.kernode(f"{WORDS} --quiet").err == ""
+    assert workspace.kernode("data info edges.csv --json").json["warnings"] == []
 
 
 def test_in_python_the_warning_points_at_her_line(shop):
@@ -107,7 +107,7 @@ def test_longer_training_is_advised_only_where_it_may_help(kept, training, best,
     assert len(caught) == said
 
 
-def test_another_library_is_heard_once(desk, monkeypatch):
+def test_another_library_is_heard_once(workspace, monkeypatch):
     """A library under kernode warned of each of a thousand fits."""
 
     class ConvergenceWarning(UserWarning):
@@ -119,6 +119,6 @@ def test_another_library_is_heard_once(desk, monkeypatch):
         warnings.warn("np.matrix is going away", DeprecationWarning, stacklevel=1)
 
     monkeypatch.setattr("kernode.cli.options.graph.GraphOptions.graph", flood)
-    answer = desk.kernode("data info edges.csv")
+    answer = workspace.kernode("data info edges.csv")
     assert answer.err.count("did not converge") == 1
     assert "matrix" not in answer.err

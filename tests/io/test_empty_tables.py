@@ -1,0 +1,131 @@
+"""Tables without edges, without a header, or with a header that is none."""
+
+import pytest
+
+
+def test_a_table_without_a_single_edge_is_said(workspace):
+    """The wrong sheet was exported: people, but nobody who knows anybody."""
+    workspace.table("edges.csv", ("source", "target"), [])
+    workspace.table("people.csv", ("id", "age", "team"), [(i, 20 + i, "AB"[i % 2]) for i in range(30)])
+    facts = workspace.kernode("data info edges.csv --nodes people.csv --label team --json").json
+    sentence = "the graph has no edge: none is listed; only features can tell nodes apart"
+    assert f"{sentence}." in facts["warnings"]
+    assert sentence in facts["notes"]
+    assert f"kernode: warning: {sentence}" in workspace.kernode("data info edges.csv --nodes people.csv").err
+
+
+def test_edges_that_are_all_dropped_are_said_with_the_reason(workspace):
+    """A table was joined to itself: everybody knows themselves, and one row has nobody."""
+    workspace.table("edges.csv", ("source", "target"), [("a", "a"), ("b", "b"), ("a", "")])
+    workspace.table("people.csv", ("id", "age"), [("a", 1), ("b", 2)])
+    (warning,) = workspace.kernode("data info edges.csv --nodes people.csv --json").json["warnings"]
+    assert "2 joined a node to itself" in warning
+    assert "lacked one of the two nodes (row 4)" in warning
+
+
+def test_numbers_in_the_first_row_are_an_edge(workspace):
+    """An edge list without a header; the first edge was once the header."""
+    workspace.table("edges.csv", None, [(7, 9), (9, 12), (12, 7)])
+    facts = workspace.kernode("data info edges.csv --json").json
+    assert (facts["nodes"], facts["edges"]) == (3, 3)
+    assert any("edges.csv: row 1 is data" in note for note in facts["notes"])
+
+
+def test_names_0_and_1_are_an_edge_or_asked_about(workspace):
+    """A data frame without names, or an edge between 0 and 1? Of nodes 0, 1 and 2 may be either."""
+    workspace.table("edges.csv", (0, 1), [(1, 2), (2, 0)])
+    facts = workspace.kernode("data info edges.csv --json").json
+    assert facts["edges"] == 3
+    assert any("it is an edge (a header, if 0 and 1 are names)" in note for note in facts["notes"])
+    workspace.table("vectors.csv", (0, 1, 2), [(1, 5, 7), (2, 6, 8)])
+    assert "(--set table.header=…)" in workspace.kernode("data info edges.csv --nodes vectors.csv").refusal
+    assert workspace.kernode("data info edges.csv --set table.header=true --json").json["edges"] == 2
+    assert workspace.kernode("data info edges.csv --set table.header=false --json").json["edges"] == 3
+    with_names = "data info edges.csv --nodes people.csv --label team --set table.header=false --json"
+    workspace.table("people.csv", ("id", "team"), [(0, "A"), (1, "B"), (2, "A")])
+    assert workspace.kernode(with_names).json["classes"] == {"A": 2, "B": 1}
+
+
+def test_names_in_a_comment_leave_no_doubt(workspace):
+    """A file of SNAP names its columns in a comment, so 0 and 1 are an edge."""
+    workspace.write("edges.txt", "# FromNodeId\tToNodeId\n0\t1\n1\t2\n")
+    assert workspace.kernode("data info edges.txt --json").json["edges"] == 2
+
+
+def test_friends_without_a_header_are_all_there(workspace):
+    """ann,bob was the first line, and their friendship was lost."""
+    workspace.table("friends.csv", None, [("ann", "bob"), ("bob", "eve"), ("eve", "dan")])
+    facts = workspace.kernode("data info friends.csv --json").json
+    assert (facts["nodes"], facts["edges"]) == (4, 3)
+    assert any("row 1 is data, for 'bob' is a node" in note for note in facts["notes"])
+    assert workspace.kernode("data info friends.csv --set table.header=true --json").json["edges"] == 2
+
+
+def test_people_without_a_header_are_asked_about(workspace):
+    """The first of the people was once taken for the names of the columns."""
+    workspace.table("friends.csv", ("source", "target"), [("ann", "bob"), ("bob", "eve")])
+    workspace.table("people.csv", None, [("ann", 31, "tea"), ("bob", 44, "rum"), ("eve", 12, "tea")])
+    refusal = workspace.kernode("data info friends.csv --nodes people.csv").refusal
+    assert "people.csv, row 1: 'ann' is a node of the edges" in refusal
+    assert "--set", "table.header=false" in refusal
+    # The edges do have names, which the command says too.
+    words = (
+        "--set",
+        "table.source=source",
+        "--set",
+        "table.target=target",
+        "--label",
+        "column 3",
+        "--set",
+        "table.header=false",
+        "--json",
+    )
+    facts = workspace.kernode("data info friends.csv --nodes people.csv", *words).json
+    assert facts["classes"] == {"rum": 1, "tea": 2}
+
+
+def test_a_header_that_is_read_as_data_is_said(workspace):
+    """--set table.header=false for a table that has one: the first row is a person called id."""
+    workspace.table("edges.csv", None, [(7, 9), (9, 12)])
+    workspace.table(
+        "people.csv", ("id", "age"), [(7, 31), (9, 44), (12, 50), *((i, i) for i in range(20, 40))]
+    )
+    facts = workspace.kernode("data info edges.csv --nodes people.csv --set table.header=false --json").json
+    notes = " | ".join(facts["notes"])
+    assert "people.csv: row 1 is data, for it is to be data" in notes
+    assert "took 'column 2' as missing in 1 row that had no number there but 'age' (row 1)" in notes
+
+
+@pytest.mark.parametrize("header", ["1999,2000", "3,"])
+def test_numbers_over_words_are_asked_about(workspace, header):
+    """Years as names of columns, or ids of two kinds?"""
+    workspace.write("edges.csv", f"{header}\nann,bob\nbob,eve\n")
+    assert "(--set table.header=…)" in workspace.kernode("data info edges.csv").refusal
+
+
+def test_a_table_with_a_very_long_header_is_read(workspace):
+    """Genes have long names: the header was cut, every patient dropped, and all seemed well."""
+    genes = [f"expression of gene {at}, {'as measured ' * 30}" for at in range(300)]
+    workspace.table(
+        "patients.csv",
+        ("id", "group", *genes),
+        [(f"p{i}", "AB"[i % 2], *[i % 2] * 150, *[i] * 150) for i in range(20)],
+    )
+    workspace.table("met.csv", ("source", "target"), [(f"p{i}", f"p{i - 1}") for i in range(1, 20)])
+    facts = workspace.kernode("data info met.csv --nodes patients.csv --label group --json").json
+    assert facts["classes"] == {"A": 10, "B": 10}
+    assert facts["features"] == 301
+    assert not any("dropped" in note for note in facts["notes"])
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [("n{i},A,7,9", "dropped 3 rows that did not have 3 values"), (",A,7", "dropped 3 rows that had no id")],
+)
+def test_a_table_of_which_nothing_is_left_is_refused(workspace, row, why):
+    """The export had a comma too many, or no ids: nobody was left, and neither was a class."""
+    workspace.write("people.csv", "id,group,age\n" + "".join(row.format(i=i) + "\n" for i in range(3)))
+    workspace.table("met.csv", ("source", "target"), [("n0", "n1"), ("n1", "n2")])
+    refusal = workspace.kernode("data info met.csv --nodes people.csv --label group").refusal
+    assert f"people.csv: {why}" in refusal
+    assert "no other row is there" in refusal
