@@ -86,7 +86,7 @@ def of_nodes(system: str, graph: Graph, changes: Changes, place: Place) -> list[
     splits = split_nodes(graph, "jk" if system == "jk" else "fastgcn", SEEDS)
     trials = Trials(graph, [Candidate({}, method, training)], splits, place)
     trials.run((split, 0) for split in range(len(splits)))
-    return [round(trials.validation(split, 0), 4) for split in range(len(splits))]
+    return [round(trials.trained(split)[0].validation, 4) for split in range(len(splits))]
 
 
 def of_links(system: str, graph: Graph, changes: Changes, place: Place) -> list[float]:

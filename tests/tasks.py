@@ -1,12 +1,8 @@
 """What to train on: the same nodes, edges and places in every file, in float64 by default."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 
 from graphs import CLUSTERS
-from kernode.compute.adam import Steps
 from kernode.compute.place import Place
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.io.edge_split import split_edges
@@ -17,7 +13,6 @@ from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.tasks.links.task import LinkTask
 from kernode.training.callbacks import Callback
-from kernode.training.optimiser import Optimiser
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -101,23 +96,6 @@ def fit_split(graph, variant="k3", seeds=(0, 1), split=None, place=DOUBLE, **cha
 def dropout_mask(dropout, x, layer):
     """0 or the scale for every element of x (n × r × d)."""
     return dropout.keep(layer, range(len(x)), x.shape[-1]) * dropout.scale.to(x.dtype)[:, None]
-
-
-class SGDSteps(Steps):
-    """Steps of SGD."""
-
-    moments = ("velocity",)
-
-    def move(self, steps):
-        velocity = self.kept[0].mul_(0.9).add_(self.gradient).addcmul_(self.decay, self.flat)
-        self.flat.sub_(self.rate * velocity)
-
-
-@dataclass(frozen=True)
-class SGD(Optimiser):
-    """Gradient descent with momentum: the example of docs/architecture.md."""
-
-    steps: ClassVar = SGDSteps
 
 
 def retrieval(similarity, labels, k=10):

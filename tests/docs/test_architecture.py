@@ -21,7 +21,7 @@ LINE = re.compile(r"In `(src/kernode/[\w/]+\.py)`, one line:\n\n```python\n(.*?)
 EXAMPLE = re.compile(r"```python\n(>>> .*?)```", re.DOTALL)
 SHELL = re.compile(r"```\n\$ (.*?)\n(.*?)```", re.DOTALL)
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.DOTALL | re.MULTILINE))
-PARTS = ("A map", "A kernel", "A loss", "An optimiser", "A command")
+PARTS = ("A map", "A kernel", "A loss", "A command")
 
 
 @pytest.fixture(scope="module")

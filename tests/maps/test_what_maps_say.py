@@ -40,7 +40,7 @@ from kernode.tasks.classes.method import Method
 from kernode.training.settings import Training
 from kernode.training.stopping import Patience
 from parts import MAPS, BareMap
-from tasks import SGD, node_task, run_loop
+from tasks import node_task, run_loop
 
 CPU = Place.of(32)
 GPU = Place(torch.float32, torch.device("cuda"))
@@ -171,7 +171,7 @@ def test_maps_that_learn_layers_can_be_searched_and_others_say_nothing():
 OTHERWISE = {
     "epochs": 3, "learning_rate": 0.05, "weight_decay": 0.1, "dropout": 0.1, "input_dropout": 0.3,
     "patience": 1, "selection": "last", "select_by": "map", "averaging": 0.5,
-    "stopping": Patience(1), "optimiser": SGD(),
+    "stopping": Patience(1),
 }  # fmt: skip
 USUAL = Training(epochs=2, dropout=0.6)
 TO_THE_END = replace(USUAL, selection="last")  # an epoch that is not the best changes something, too

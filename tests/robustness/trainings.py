@@ -28,7 +28,7 @@ from kernode.io import load, random_split, write_npz
 from kernode.io.edge_split import split_edges
 from kernode.models.fit import fit_candidates
 from kernode.search.baselines import METHODS
-from kernode.search.trials import by_structure, candidates_of, stacked
+from kernode.search.trials import candidates_of
 from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import fit_all_labels, split_labels
@@ -128,13 +128,11 @@ def threads(name, way):
 
 
 def contestant(name, way):
-    """What a method of ``kernode compare`` may choose from, in stacks as they are trained there."""
-    members = candidates_of(METHODS[name], GRAPH)
-    for stack, numbers in enumerate(by_structure(members)):
-        seeds = tuple(range(len(numbers)))
-        task = NodeTask.of_splits(GRAPH, [_split(seed) for seed in seeds], way.run(seeds))
-        method, training = _shorter(*stacked([members[number] for number in numbers]))
-        way.write(fit_candidates(task, {name: (method, training)}).model, name=f"model-{stack}")
+    """What a method of ``kernode compare`` may choose from."""
+    task = NodeTask.of_splits(GRAPH, [_split(0)], way.run((0,)))
+    for number, one in enumerate(candidates_of(METHODS[name], GRAPH)):
+        parts = _shorter(one.method, one.training)
+        way.write(fit_candidates(task, {name: parts}).model, name=f"model-{number}")
 
 
 def figures_beside(way):

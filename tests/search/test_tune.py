@@ -54,8 +54,9 @@ def kernode(told, tmp_path):
 def drawn(space, structure, seed):
     """Settings of one structure, as a search draws them."""
     random = np.random.default_rng(seed)
-    ranges = space.ranges(structure)
-    return space.settings(structure, {name: random.uniform(r.low, r.high) for name, r in ranges.items()})
+    return space.settings(
+        structure | {name: random.uniform(r.low, r.high) for name, r in space.training.items()}
+    )
 
 
 @pytest.mark.parametrize("posed", [
@@ -64,7 +65,7 @@ def drawn(space, structure, seed):
 ], ids=lambda posed: f"{posed.variant}-{len(posed.seeds)}")  # fmt: skip
 @pytest.mark.slow
 def test_stack_of_trials_equals_each_trained_alone(posed):
-    structure = {name: choices[0] for name, choices in posed.space.structure.items()}
+    structure = {name: of.choices[0] for name, of in posed.space.structure.items()}
     settings = [drawn(posed.space, structure, seed) | posed.fixed for seed in range(3)]
     together = posed.measure(settings, DOUBLE)
     assert together.shape == (3, len(posed.seeds))
@@ -201,7 +202,7 @@ def test_spaces_hold_what_a_method_has_and_its_objective_needs():
         structure = {key: space.own[key] for key in space.structure}
         configure(name, **drawn(space, structure, 0))
     sgc = VARIANTS["sgc"].method
-    assert "dropout" not in search_space(sgc, Training(), sgc.map.search_space).ranges({})
+    assert "dropout" not in search_space(sgc, Training(), sgc.map.search_space).training
     for name, variant in LINK_VARIANTS.items():
         space = search_space(variant.method, variant.training, variant.search_space)
         structure = {key: space.own[key] for key in space.structure}
@@ -311,7 +312,8 @@ def test_wrong_options_end_in_one_sentence(kernode, options, word):
 
 def test_missing_optuna_is_named(kernode, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
-    monkeypatch.delitem(sys.modules, "kernode.search.tune")
+    monkeypatch.delitem(sys.modules, "optuna.distributions", raising=False)
+    monkeypatch.delitem(sys.modules, "kernode.search.space")
     assert "kernode[tune]" in kernode("tune", "clusters.npz", status=1)
 
 

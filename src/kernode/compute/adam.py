@@ -1,9 +1,6 @@
-"""Steps on a stack, each replica with its own learning rate and weight decay; and a moving average."""
+"""Adam on a stack, each replica with its own learning rate and weight decay; and a moving average."""
 
 from __future__ import annotations
-
-from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,15 +9,13 @@ from kernode.compute.gpu import fused
 from kernode.compute.stack import Parameters
 
 
-class Steps(ABC):
-    """Gradient steps of r replicas, in place. A new kind writes :meth:`move`.
+class Adam:
+    """Kingma & Ba 2014 with L2 decay in the gradient, as ``torch.optim.Adam``, which has one rate for all.
 
     ``learning_rate`` and ``weight_decay`` hold one number per replica. All parameters are moved into one
     buffer, of which :attr:`parameters` are views, so that a step takes a few operations and not a few per
     parameter.
     """
-
-    moments: ClassVar[tuple[str, ...]] = ()  # names of what is kept from step to step, also in checkpoints
 
     def __init__(self, parameters: Parameters, learning_rate: Tensor, weight_decay: Tensor) -> None:
         like = next(iter(parameters.values()), torch.empty(0))
@@ -30,67 +25,48 @@ class Steps(ABC):
         self.parameters = _views(self.flat, parameters)
         for name, value in parameters.items():
             self.parameters[name].copy_(value)
-        self.gradient, *self.kept = (torch.zeros_like(self.flat) for _ in range(1 + len(self.moments)))
-        self.gradients = _views(self.gradient, parameters)
-        pairs = zip(self.moments, self.kept, strict=True)
-        self.state = {name: _views(kept, parameters) for name, kept in pairs}
-        self.rate = self._per_element(learning_rate)
-        self.decay = self._per_element(weight_decay)
-
-    @abstractmethod
-    def move(self, steps: int | Tensor) -> None:
-        """Move the buffer ``flat`` by ``gradient``, in place, for the ``steps``-th time.
-
-        ``rate`` and ``decay`` hold one number, or one for each element; ``kept`` the moments. On a GPU
-        ``steps`` is a tensor, and nothing may wait for it.
-        """
+        self._gradient, self._first, self._second = (torch.zeros_like(self.flat) for _ in range(3))
+        self._gradients = _views(self._gradient, parameters)
+        moments = {"adam_first": self._first, "adam_second": self._second}
+        self.state = {name: _views(moment, parameters) for name, moment in moments.items()}
+        self._rate = self._per_element(learning_rate)
+        self._decay = self._per_element(weight_decay)
+        self._one_rate = float(self._rate) if self._rate.numel() == 1 else None
 
     def _per_element(self, values: Tensor) -> Tensor:
         """One number where all replicas have the same, else one for each element of the buffer."""
         if len(values) == 0 or bool((values == values[0]).all()):
             return values[:1].to(self.flat.dtype)
-        beside = torch.empty_like(self.flat)
-        for view in _views(beside, self.parameters).values():
+        each = torch.empty_like(self.flat)
+        for view in _views(each, self.parameters).values():
             view.copy_(values.view(-1, *(1,) * (view.dim() - 1)))
-        return beside
+        return each
 
     @torch.no_grad()
     def step(self, gradients: dict[str, Tensor | None], steps: int | Tensor) -> None:
         """Move every parameter by its gradient, in place, for the ``steps``-th time; one without stays."""
         for name, gradient in gradients.items():
             if gradient is not None:
-                self.gradients[name].copy_(gradient)
+                self._gradients[name].copy_(gradient)
         unused = [name for name, gradient in gradients.items() if gradient is None]
         before = {name: self.parameters[name].clone() for name in unused}
-        self.move(steps)
+        self._move(steps)
         for name, value in before.items():
             self.parameters[name].copy_(value)
 
-
-class Adam(Steps):
-    """Kingma & Ba 2014 with L2 decay in the gradient, as ``torch.optim.Adam``, which has one rate for all."""
-
-    moments = ("adam_first", "adam_second")
-
-    def __init__(self, parameters: Parameters, learning_rate: Tensor, weight_decay: Tensor) -> None:
-        super().__init__(parameters, learning_rate, weight_decay)
-        self._first, self._second = self.kept
-        self._one_rate = float(self.rate) if self.rate.numel() == 1 else None
-
-    def move(self, steps: int | Tensor) -> None:
-        """One step of Adam."""
+    def _move(self, steps: int | Tensor) -> None:
         if gpu := fused(self.flat):
             count = torch.as_tensor(steps, device=self.flat.device)
-            gpu.adam(self.flat, self.gradient, self._first, self._second, self.rate, self.decay, count)
+            gpu.adam(self.flat, self._gradient, self._first, self._second, self._rate, self._decay, count)
             return
-        self.gradient.addcmul_(self.decay, self.flat)
-        self._first.lerp_(self.gradient, 0.1)
-        self._second.mul_(0.999).addcmul_(self.gradient, self.gradient, value=0.001)
+        self._gradient.addcmul_(self._decay, self.flat)
+        self._first.lerp_(self._gradient, 0.1)
+        self._second.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
         scale = self._second.sqrt().div_((1 - 0.999**steps) ** 0.5).add_(1e-8)
         if isinstance(steps, int) and self._one_rate is not None:
             self.flat.addcdiv_(self._first, scale, value=-self._one_rate / (1 - 0.9**steps))
         else:
-            self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self.rate / (1 - 0.9**steps)))
+            self.flat.sub_(scale.reciprocal_().mul_(self._first).mul_(self._rate / (1 - 0.9**steps)))
 
 
 _BEGIN = 10  # after t steps the average keeps at most t / (t + 9) of itself, so that it forgets its start
@@ -99,7 +75,7 @@ _BEGIN = 10  # after t steps the average keeps at most t / (t + 9) of itself, so
 class Average:
     """θ̄ ← β θ̄ + (1 − β) θ after every step (Polyak and Juditsky's averaging, with forgetting)."""
 
-    def __init__(self, of: Steps, share: float) -> None:
+    def __init__(self, of: Adam, share: float) -> None:
         self.of, self.share = of, share
         self.flat = of.flat.detach().clone()
         self.parameters: Parameters = _views(self.flat, of.parameters)

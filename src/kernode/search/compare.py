@@ -22,10 +22,11 @@ from kernode.metrics.significance import holm, paired
 from kernode.models.fit import RUNGS
 from kernode.search.baselines import ComparedMethod
 from kernode.search.results import Results, digest_of
-from kernode.search.tasks import Failure, Task, run_tasks
-from kernode.search.trials import Trial, Trials, accuracies, candidates_of, pick_candidates
+from kernode.search.tasks import Task, run_tasks
+from kernode.search.trials import Trials, accuracies, candidates_of, fit_choice, pick_candidates
 from kernode.tasks.classes.evaluation import retrieval_of_run
-from kernode.tasks.classes.variants import CHOICES
+from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.variants import CHOICES, is_sum
 from kernode.training.callbacks import Callback
 
 SPLIT = "0.6/0.2/0.2"
@@ -85,6 +86,8 @@ class Comparison:
 
 def _rule(method: ComparedMethod, candidates: int, choose_on: int) -> dict[str, Any]:
     """How a candidate is chosen, as far as it decides the figures; {}: on each split, or only one exists."""
+    if is_sum(method.variant):
+        return {"choice": "sum of kernels"}
     if method.variant in CHOICES:
         return {"choice": "successive halving", "rungs": [list(rung) for rung in RUNGS]}
     return {} if candidates == 1 or choose_on == EVERY_SPLIT else {"choose_on": choose_on}
@@ -136,19 +139,28 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
     started, graph, method = time.perf_counter(), comparison.graph, comparison.method
     splits = split_nodes(graph, comparison.split, range(comparison.splits))
     trials = Trials(graph, candidates_of(method, graph), splits, place, callbacks, method.name)
-    rule = _rule(method, len(trials.candidates), comparison.choose_on)
-    picked = pick_candidates(trials, rule.get("choose_on"), halving="rungs" in rule)
-    chosen = [trials.trained(s)[c] for s, c in enumerate(picked or [])]
-    scores = [_test_scores(trial, split.test) for trial, split in zip(chosen, splits, strict=bool(chosen))]
+    if method.variant in CHOICES:
+        found = fit_choice(trials, method.variant)
+    else:
+        rule = _rule(method, len(trials.candidates), comparison.choose_on)
+        found = pick_candidates(trials, rule.get("choose_on"))
+    scores = [_test_scores(one.alone, split.test) for one, split in zip(found.trials, splits, strict=False)]
     products = torch.get_float32_matmul_precision()
     train, test = len(splits[0].train), len(splits[0].test)
     return {
-        "tried": [_tried(trials, number) for number in range(len(trials.candidates))],
-        "chosen": picked or [],
-        "validation": [round(trial.validation, 4) for trial in chosen],
+        "tried": [
+            {
+                "settings": one.settings,
+                "validation": [None if value is None else round(value, 4) for value in found.tried[number]],
+                "lost": found.failures[number].sentence if number in found.failures else None,
+            }
+            for number, one in enumerate(trials.candidates)
+        ],
+        "chosen": found.chosen,
+        "validation": [round(one.validation, 4) for one in found.trials],
         # The last two are empty without a kernel, or with too many nodes.
         **{name: [round(one[i], 4) for one in scores if len(one) > i] for i, name in enumerate(FIGURES)},
-        **({} if picked else {"failed": _failed(trials)}),
+        **({} if found.trials else {"failed": found.failures[0]._asdict()}),
         "nodes": {"train": train, "test": test},
         # As Nadeau and Bengio's correction counts it. With some nodes per class hardly any training node is
         # in two splits: each is an independent draw, and Student's test is right about this graph.
@@ -160,46 +172,19 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
     }
 
 
-def _test_scores(trial: Trial, nodes: np.ndarray) -> list[float]:
+def _test_scores(on: NodeModelOnGraph, nodes: np.ndarray) -> list[float]:
     """Accuracy on test nodes and, with a kernel, retrieval."""
-    on = trial.on.of_replicas([trial.replica])
     return [float(accuracies(on, [nodes])[0]), *(retrieval_of_run(on, 0, nodes) or [])]
-
-
-def _tried(trials: Trials, number: int) -> dict[str, Any]:
-    """A candidate's validation accuracy on each split that it was trained on; None where it failed."""
-    own = [trials.done[cell] for cell in sorted(trials.done) if cell[1] == number]
-    failures = [one.sentence for one in own if isinstance(one, Failure)]
-    return {
-        "settings": trials.candidates[number].settings,
-        "validation": [round(one.validation, 4) if isinstance(one, Trial) else None for one in own],
-        "lost": failures[0] if failures else None,
-    }
-
-
-def _failed(trials: Trials) -> dict[str, str]:
-    """Why there are no figures."""
-    failures = [one for one in trials.done.values() if isinstance(one, Failure)]
-    reasons = {one.why for one in failures}
-    why = next(one for one in ("memory", "refused", "diverged") if one in reasons)
-    sentences = {
-        "diverged": "every candidate diverged",
-        "memory": "no candidate fits into memory",
-        "refused": failures[0].sentence.rstrip("."),
-    }
-    mixed = "every candidate diverged, was refused or did not fit into memory"
-    return {"why": why, "sentence": mixed if len(reasons) > 1 else sentences[why]}
 
 
 def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str) -> dict[str, Any]:
     """Return the report; ``against``: the method that all others are compared with."""
-    rest = [name for name in methods if name != against]
-    found = {metric: differences(figures, [(against, name) for name in rest], metric) for metric in METRICS}
+    pairs = [(against, name) for name in methods if name != against]
     return {
         "data": [
             {
                 "dataset": dataset,
-                "corrected": any(_overlap(result) > 0 for result in by_method.values()),
+                "corrected": any(result["overlap"] > 0 for result in by_method.values()),
                 "splits": max(len(result["accuracy"]) for result in by_method.values()),
                 "variants": [
                     {"variant": name, "title": methods[name].title, **_summary(result)}
@@ -209,8 +194,7 @@ def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str
             for dataset, by_method in figures.items()
         ],
         "against": against,
-        "differences": [entry for metric in METRICS for entry in found[metric]],
-        "summary": [_standing(found["accuracy"], name) for name in rest],
+        "differences": [entry for metric in METRICS for entry in differences(figures, pairs, metric)],
         "questions": [
             {
                 "question": question,
@@ -234,7 +218,7 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
             a, b = (by_method.get(name, {}).get(metric) for name in (one, other))
             if not a or not b:  # not measured, without a kernel, or failed
                 continue
-            test = paired([x - y for x, y in zip(a, b, strict=True)], _overlap(by_method[one]))
+            test = paired([x - y for x, y in zip(a, b, strict=True)], by_method[one]["overlap"])
             found.append((dataset, one, other, test))
     corrected = holm([test.p for *_, test in found])
     return [
@@ -248,19 +232,6 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
     ]  # fmt: skip
 
 
-def _standing(entries: list[dict[str, Any]], other: str) -> dict[str, Any]:
-    """Data sets where the accuracy is significantly above another method's, and those where it is below."""
-    own = [entry for entry in entries if entry["against"] == other]
-    named = {word: [e["dataset"] for e in own if e["verdict"] == word] for word in ("better", "worse")}
-    return {"against": other, "of": len(own), "above": named["better"], "below": named["worse"]}
-
-
-def _overlap(result: Mapping[str, Any]) -> float:
-    """Overlap of splits; results of 0.1 do not store it."""
-    nodes = result["nodes"]
-    return float(result.get("overlap", nodes["test"] / nodes["train"]))
-
-
 def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in ("accuracy", "map", "precision_at_10", "validation"):
@@ -268,5 +239,5 @@ def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
         mean, std = mean_and_std(runs) if runs else (None, None)
         values[name] = runs and {"mean": round(mean, 4), "std": round(std, 4), "runs": runs}  # type: ignore[arg-type]
     values |= {"seconds": result["seconds"], "device": result["device"], "chosen": result["chosen"]}
-    # Results of 0.1 do not store what was tried.
+    # Results of 0.1 do not have what was tried.
     return values | {"tried": result.get("tried"), "failed": result.get("failed", {}).get("sentence")}

@@ -31,7 +31,7 @@ class Estimate:
     training: Training
     run: Run
     least: float  # bytes that are not allocated yet: a lower bound
-    free: int | None  # bytes on the device
+    free: int  # bytes on the device
     seconds: dict[str, float] | None = None  # of a measured run: preparing, epoch, evaluating, total
     peak: int | None = None  # bytes, of a measured run
 
@@ -53,15 +53,12 @@ class Estimate:
         """True after a measurement, False where the bound exceeds the free memory, else None."""
         if self.seconds is not None:
             return True
-        return False if self.free is not None and self.least > self.free else None
+        return False if self.least > self.free else None
 
     def verdict(self) -> str:
         """Return a sentence that says whether it fits."""
         if self.fits is False:
-            return f"does not fit: {refusal(self.least, self.free or 0, self.method, self.run.place)}"
-        if self.free is None:
-            known = "it was tried" if self.fits else "unknown"
-            return f"whether it fits: {known}; this system does not say how much memory is free."
+            return f"does not fit: {refusal(self.least, self.free, self.method, self.run.place)}"
         free = f"{readable(self.free)} are free"
         return f"fits: it was tried, and {free}." if self.fits else f"may fit: {free}."
 

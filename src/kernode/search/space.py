@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
 from kernode.config import has_setting
-from kernode.errors import InputError, bad_setting
+from kernode.errors import InputError, MissingExtraError, bad_setting
 from kernode.graph import Graph
 from kernode.io import Split, split_nodes
 from kernode.io.edge_split import split_edges
@@ -37,27 +37,22 @@ from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
+try:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, distribution_to_json
+except ImportError:
+    sentence = "tuning needs optuna: pip install 'kernode[tune]'."
+    raise MissingExtraError(sentence, package="optuna", extra="tune") from None
+
 Settings = dict[str, Any]  # by name, as `configure` takes them
-Choices = tuple[Any, ...]
 Callbacks = tuple[Callback, ...]
 
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers from low to high, drawn evenly or, with ``log``, by magnitude."""
-
-    low: float
-    high: float
-    log: bool = False
-
-
 TRAINING = {
-    "learning_rate": Range(1e-3, 5e-2, log=True),
-    "weight_decay": Range(1e-6, 1e-2, log=True),
-    "dropout": Range(0.0, 0.9),
-    "input_dropout": Range(0.0, 0.9),
-    "kernel_weight": Range(0.0, 3.0),  # λ
-    "margin": Range(0.05, 1.0),  # α
+    "learning_rate": FloatDistribution(1e-3, 5e-2, log=True),
+    "weight_decay": FloatDistribution(1e-6, 1e-2, log=True),
+    "dropout": FloatDistribution(0.0, 0.9),
+    "input_dropout": FloatDistribution(0.0, 0.9),
+    "kernel_weight": FloatDistribution(0.0, 3.0),  # λ
+    "margin": FloatDistribution(0.05, 1.0),  # α
 }
 
 
@@ -65,25 +60,25 @@ TRAINING = {
 class Space:
     """Values to try for one method."""
 
-    structure: dict[str, Choices]
-    training: dict[str, Range]
+    structure: dict[str, CategoricalDistribution]
+    training: dict[str, FloatDistribution]
     own: dict[str, Any]  # the method's own values, as near as the space has them
     layers: int  # hidden layers of a structure that has any
 
-    def ranges(self, structure: dict[str, Any]) -> dict[str, Range]:
-        """Return the training settings that have an effect; dropout follows hidden layers."""
-        without = "hidden" in self.structure and not structure["hidden"]
-        return {name: one for name, one in self.training.items() if not (without and name == "dropout")}
-
-    def settings(self, structure: dict[str, Any], training: dict[str, float]) -> Settings:
+    def settings(self, drawn: Mapping[str, Any]) -> Settings:
         """Return drawn values as `configure` takes them; four digits, as in a settings file."""
-        settings = dict(structure)
+        settings = {name: drawn[name] for name in self.structure}
+        settings |= {name: float(f"{drawn[name]:.4g}") for name in self.training}
         if "hidden" in settings:
+            if not settings["hidden"]:
+                settings.pop("dropout", None)  # it follows hidden layers
             settings["hidden"] = [settings["hidden"]] * self.layers if settings["hidden"] else []
-        return settings | {name: float(f"{value:.4g}") for name, value in training.items()}
+        return settings
 
 
-def search_space(method: Method | LinkMethod, training: Training, choices: Mapping[str, Choices]) -> Space:
+def search_space(
+    method: Method | LinkMethod, training: Training, choices: Mapping[str, tuple[Any, ...]]
+) -> Space:
     """Return what to try for a method: choices of its structure, and the training settings that it uses."""
     feature_map = method.map
     if not choices:
@@ -102,7 +97,9 @@ def search_space(method: Method | LinkMethod, training: Training, choices: Mappi
     ranges = {name: one for name, one in TRAINING.items() if name in used - ignored}
     for name, one in ranges.items():
         own[name] = min(max(_own_value(method, training, name), one.low), one.high)
-    return Space(structure, ranges, own, max(1, layers))
+    return Space(
+        {name: CategoricalDistribution(of) for name, of in structure.items()}, ranges, own, max(1, layers)
+    )
 
 
 def _own_value(method: Method | LinkMethod, training: Training, name: str) -> Any:
@@ -181,23 +178,23 @@ class Problem:
     @property
     def facts(self) -> dict[str, Any]:
         """What two searches must share for one to continue the other."""
-        facts = {
+        nodes = b""
+        if not self.of_links:
+            task: Any = self.task(1, Run(self.seeds, Place.of()))
+            nodes = b"".join(array.tobytes() for array in vars(task.nodes).values())
+        drawn = self.space.structure | self.space.training
+        return {
             "graph": self.graph.fingerprint,
             "variant": self.variant,
             "metric": self.metric,
-            "runs": self.replicas,
+            "replicas": self.replicas,
             "seed": self.seed,
             "epochs": self.fixed["epochs"],
-            "space": {
-                "structure": {name: list(values) for name, values in self.space.structure.items()},
-                "training": {name: asdict(values) for name, values in self.space.training.items()},
-            },
+            "split": self.split_name,
+            "folds": self.folds,
+            "nodes": hashlib.sha256(nodes).hexdigest(),
+            "space": {name: distribution_to_json(one) for name, one in drawn.items()},
         }
-        if self.of_links:
-            return facts
-        task = NodeTask.of_splits(self.graph, self.parts, Run(self.seeds, Place.of()))
-        nodes = hashlib.sha256(b"".join(array.tobytes() for array in vars(task.nodes).values()))
-        return facts | {"split": self.split_name, "folds": self.folds, "nodes": nodes.hexdigest()}
 
     @cached_property
     def parts(self) -> list[Split]:
@@ -206,8 +203,7 @@ class Problem:
         if self.folds:
             nodes = np.union1d(split.train, split.validation)
             if not 2 <= self.folds <= len(nodes) // 2:
-                must_be = f"0 or an integer from 2 to {len(nodes) // 2}, half the nodes"
-                raise bad_setting("folds", must_be, self.folds)
+                raise bad_setting("folds", f"0 or an integer from 2 to {len(nodes) // 2}", self.folds)
             known = LabelledNodes.without_validation(nodes, self.graph.labels[nodes])
             folds = in_folds(known, self.folds, self.seed)
             return [Split(*both, []) for both in zip(folds.train, folds.validation, strict=True)]

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import torch
@@ -41,35 +40,26 @@ class Task(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Environment:
+class Environment(NamedTuple):
     """Settings of a process that the bits of a training depend on."""
 
     device: str
     precision: int
     threads: int
-    float32_products: str  # precision of matrix products, as torch names it
     deterministic: bool = False
 
     @classmethod
     def of(cls, place: Place, threads: int | None) -> Environment:
         """Return the environment of this process; ``threads``: None for torch's number."""
         precision = 64 if place.dtype == torch.float64 else 32
-        number = torch.get_num_threads() if threads is None else threads
-        products = torch.get_float32_matmul_precision()
-        return cls(str(place.device), precision, number, products, is_deterministic())
+        return cls(str(place.device), precision, threads or torch.get_num_threads(), is_deterministic())
 
     @contextmanager
     def applied(self) -> Iterator[Place]:
         """Apply the settings to this process for one task; tasks in other threads wait."""
         repeatable = deterministic() if self.deterministic else nullcontext()
         with _one_at_a_time, repeatable, cpu_threads(self.threads), threadpool_limits(self.threads, "blas"):
-            before = torch.get_float32_matmul_precision()
-            torch.set_float32_matmul_precision(self.float32_products)
-            try:
-                yield Place.of(self.precision, self.device)
-            finally:
-                torch.set_float32_matmul_precision(before)
+            yield Place.of(self.precision, self.device)
 
 
 class _Outcome(NamedTuple):
@@ -88,7 +78,7 @@ def run_tasks(
     generator: that ends its workers.
     """
     environment, local = Environment.of(place, threads), local or (lambda number: nullcontext({}))
-    if not _prepare_workers():
+    if not _has_workers():
         for number, task in enumerate(tasks):
             with environment.applied() as own_place, local(number) as more:
                 value = task.call(own_place, *task.arguments, **more)
@@ -151,7 +141,7 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _prepare_workers() -> bool:
+def _has_workers() -> bool:
     """Return whether ``joblib.parallel_config`` has chosen workers, after adding what its backend lacks."""
     from joblib.parallel import get_active_backend
 

@@ -10,15 +10,19 @@ import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
+from optuna.exceptions import ExperimentalWarning, StorageInternalError
+from optuna.trial import TrialState
+from sqlalchemy.exc import SQLAlchemyError
 
 from kernode.compute.place import Place
-from kernode.errors import InputError, MissingExtraError
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.progress import log_event
 from kernode.search.space import Problem, Settings
@@ -26,15 +30,6 @@ from kernode.search.tasks import Failure, Task, run_tasks, train_stack
 from kernode.storage import complete
 from kernode.training.callbacks import Callback
 from kernode.training.loop import TrainingLoop
-
-try:
-    import optuna
-    from optuna.exceptions import ExperimentalWarning, StorageInternalError
-    from optuna.trial import TrialState
-    from sqlalchemy.exc import SQLAlchemyError
-except ImportError:
-    sentence = "tuning needs optuna: pip install 'kernode[tune]'."
-    raise MissingExtraError(sentence, package="optuna", extra="tune") from None
 
 Progress = Callable[[int, str], None]  # number of trials done, and a note
 
@@ -83,7 +78,6 @@ def search(
     place: Place,
     threads: int | None = None,
     progress: Progress = lambda done, note: None,
-    callbacks: tuple[Callback, ...] = (),
 ) -> SearchResult:
     """Continue the search in a file until it has so many trials.
 
@@ -95,25 +89,17 @@ def search(
             stacks = _draw_batch(study, problem, min(batch, left), max(10, batch))
             settings = [[one.user_attrs["settings"] for one in stack] for stack in stacks]
             tasks = [Task(measure, (problem.graph, without_graph, one)) for one in settings]
-
-            @contextmanager
-            def local(number: int, stacks: Any = stacks) -> Iterator[dict[str, Any]]:
-                yield {
-                    "callbacks": (*callbacks, _StackProgress(progress, _found(study), len(stacks[number])))
-                }
-
+            callbacks = [_StackProgress(progress, found, len(stack)) for stack in stacks]
+            local = [nullcontext({"callbacks": (one,)}) for one in callbacks]
             try:
-                with closing(run_tasks(tasks, place, threads=threads, local=local)) as finished:
+                with closing(run_tasks(tasks, place, threads=threads, local=local.__getitem__)) as finished:
                     for number, outcomes in finished:
                         for one, outcome in zip(stacks[number], outcomes, strict=True):
                             _store(study, one, outcome)
-                        found = _found(study)
-                        progress(found.count, found.best)
+                        progress(_found(study).count, _found(study).best)
             finally:  # after an interrupt: failed without a reason, they do not count
-                drawn = {one.number for stack in stacks for one in stack}
-                for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-                    if trial.number in drawn:
-                        study.tell(trial.number, state=TrialState.FAIL)
+                for one in (one for stack in stacks for one in stack):
+                    study.tell(one, state=TrialState.FAIL, skip_if_finished=True)
         progress(found.count, found.best)
         return found
 
@@ -126,21 +112,15 @@ def _draw_batch(study: optuna.Study, problem: Problem, count: int, startup: int)
         warnings.simplefilter("ignore", ExperimentalWarning)
         study.sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup, constant_liar=True)
     space, random = problem.space, np.random.Generator(np.random.PCG64(seed))
-    at_random = {name: choices[random.integers(len(choices))] for name, choices in space.structure.items()}
+    at_random = {name: of.choices[random.integers(len(of.choices))] for name, of in space.structure.items()}
     given = [{} if study.trials else space.own] + [{}] * (MOST_STRUCTURES - 2) + [at_random]
     stacks: dict[str, list[optuna.Trial]] = {}
     for number in range(count):
         if given[number]:
             study.enqueue_trial(given[number])
-        trial = study.ask()
-        structure = {
-            name: trial.suggest_categorical(name, choices) for name, choices in space.structure.items()
-        }
-        training = {
-            name: trial.suggest_float(name, values.low, values.high, log=values.log)
-            for name, values in space.ranges(structure).items()
-        }
-        trial.set_user_attr("settings", space.settings(structure, training) | problem.fixed)
+        trial = study.ask({**space.structure, **space.training})
+        trial.set_user_attr("settings", space.settings(trial.params) | problem.fixed)
+        structure = {name: trial.params[name] for name in space.structure}
         stacks.setdefault(json.dumps(structure), []).append(trial)
         given.append(structure)  # shared by the trials after the first few, in turn
     return list(stacks.values())
@@ -263,7 +243,6 @@ def _require_same(path: Path, stored: dict[str, Any], facts: dict[str, Any]) -> 
     hashes = {"graph": "another graph", "nodes": "other labels or nodes", "space": "another search space"}
     for name, value in facts.items():
         if stored.get(name) != value:
-            shown = "replicas" if name == "runs" else name
-            what = hashes.get(name, f"{shown} {stored.get(name)}, not {value}")
+            what = hashes.get(name, f"{name} {stored.get(name)}, not {value}")
             sentence = f"{path} holds a search with {what}. Choose another file, or move it away."
-            raise InputError(sentence, "conflict", setting="study", what=shown, value=value)
+            raise InputError(sentence, "conflict", setting="study", what=name, value=value)

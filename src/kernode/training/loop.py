@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.adam import Average
+from kernode.compute.adam import Adam, Average
 from kernode.compute.gpu import captured
 from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
@@ -55,7 +55,7 @@ class Learner(ABC):
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
     ) -> None:
         rates, decay = own["learning_rate"], own["weight_decay"]
-        self.optimiser = training.optimiser.start(parameters, rates, decay)
+        self.optimiser = Adam(parameters, rates, decay)
         self.parameters, self.training = self.optimiser.parameters, training
         for parameter in self.parameters.values():
             parameter.requires_grad_()

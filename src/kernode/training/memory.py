@@ -14,9 +14,9 @@ from kernode.training.settings import Training
 
 
 def require_memory(sizes: GraphSizes, method: Any, training: Training, place: Place) -> None:
-    """Raise if not even a single replica fits; never where the free memory is not known."""
+    """Raise if not even a single replica fits."""
     free, need = free_at(place), least_needed(sizes, method, training, place)
-    if free is not None and need > free:
+    if need > free:
         raise InputError(refusal(need, free, method, place), "too-large", need=need, free=free)
 
 

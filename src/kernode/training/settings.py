@@ -12,9 +12,8 @@ from torch import Tensor
 
 from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
-from kernode.config import LATER, RUNTIME, Config, require_part, require_setting
+from kernode.config import LATER, RUNTIME, Config, require_setting
 from kernode.errors import InputError, warn
-from kernode.training.optimiser import Adam, Optimiser
 from kernode.training.stopping import MOST_EPOCHS, Patience, Stopping
 
 _RATES = ("dropout", "input_dropout")
@@ -22,7 +21,7 @@ PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
 # What has no effect where nothing is learned.
 OF_LEARNING = frozenset(
     {"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience", "stopping"}
-    | {"averaging", "optimiser"}
+    | {"averaging"}
 )
 
 
@@ -38,7 +37,6 @@ class Training(Config):
     - ``selection``: "best" keeps the best validation epoch, "last" the last one.
     - ``select_by``: best by "accuracy" or by mean average precision, "map".
     - ``patience``: stop after so many epochs without a better one; ``stopping``: any other rule.
-    - ``optimiser``: the rule of the steps, :class:`~kernode.training.optimiser.Adam` or another.
     - ``averaging``: β of a moving average of the parameters, which is then what is kept; 0 for none.
     - ``folds``: parts of the training nodes that validate in turn where no validation nodes are given.
     - ``precision``: 32 or 64 bits.
@@ -55,7 +53,6 @@ class Training(Config):
     select_by: Literal["accuracy", "map"] = "accuracy"  # "map" is not in the paper
     averaging: float = field(default=0.0, metadata=LATER)
     stopping: Stopping | None = field(default=None, metadata=LATER)
-    optimiser: Optimiser = field(default=Adam(), metadata=LATER)
     folds: int = field(default=3, metadata=RUNTIME, compare=False)
     precision: int = field(default=32, metadata=RUNTIME, compare=False)
     threads: int | None = field(default=None, metadata=RUNTIME, compare=False)
@@ -76,7 +73,6 @@ class Training(Config):
         require_setting(self.precision in (32, 64), "precision", "32 or 64", self.precision)
         averages = isinstance(self.averaging, Real) and 0 <= self.averaging < 1
         require_setting(averages, "averaging", "a number in [0, 1)", self.averaging)
-        require_part("optimiser", self.optimiser, Optimiser, "kernode.training.optimiser.Adam()")
         if self.stopping_rule is not None and self.selection == "last":
             name = "patience" if self.stopping is None else "stopping"
             raise InputError(

@@ -31,12 +31,6 @@ class Stopping(Config):
         A replica that does not go on keeps its best epoch, also in a stack whose other replicas go on.
         """
 
-    def last_epochs(self, best: BestEpoch, epochs: int) -> list[int]:
-        """Return the epoch at which each of r replicas stopped, of so many, from its best epoch."""
-        goes_on = [self.goes_on(epoch, best) | (epoch <= best.epoch) for epoch in range(1, epochs + 1)]
-        last: list[int] = torch.stack(goes_on).int().cumprod(dim=0).sum(dim=0).tolist()
-        return last
-
 
 @dataclass(frozen=True)
 class Patience(Stopping):
