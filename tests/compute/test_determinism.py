@@ -7,10 +7,8 @@ import torch
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.compute import gpu as determinism
-from kernode.compute.gpu import cumulative_sums, deterministic, fused, fused_sums, is_deterministic, use_fused
-from kernode.compute.place import Place
+from kernode.compute.gpu import deterministic, fused, fused_sums, is_deterministic, use_fused
 from kernode.errors import InputError
-from kernode.search.tasks import Environment
 from kernode.tasks.classes.variants import VARIANTS
 from kernode.tasks.links.variants import LINK_VARIANTS
 
@@ -47,20 +45,6 @@ def test_a_gpu_that_has_started_without_it_is_said(monkeypatch):
     determinism.prepare_gpu()
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     determinism.prepare_gpu()
-
-
-def test_it_travels_with_the_tasks_of_a_study():
-    with deterministic():
-        surroundings = Environment.of(Place.of(), 1)
-    with surroundings.applied():
-        assert is_deterministic()
-    assert not is_deterministic()
-
-
-def test_sums_so_far_are_torchs():
-    x = torch.rand(3, 4)
-    with deterministic():
-        assert torch.equal(cumulative_sums(x, 1), x.cumsum(1))
 
 
 def test_on_a_cpu_it_changes_no_bit():

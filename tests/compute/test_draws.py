@@ -55,12 +55,6 @@ def test_words_do_not_depend_on_the_block_they_are_mixed_in(monkeypatch):
     assert torch.equal(part, mask[20:60])
 
 
-def test_epoch_may_be_a_tensor_on_the_device():
-    index = torch.arange(9)
-    plain, tensor = Draws(torch.tensor([1]), 4), Draws(torch.tensor([1]), torch.tensor(4))
-    assert torch.equal(plain.words(3, index), tensor.words(3, index))
-
-
 def test_uniforms_look_uniform_and_independent():
     draws = torch.cat([Draws(torch.arange(8), epoch).uniform(WEIGHTS, 20_000) for epoch in (0, 1)], dim=1)
     assert torch.allclose(draws.mean(dim=0), torch.tensor(0.5).double(), atol=0.01)
@@ -93,13 +87,6 @@ def test_below_stays_below(bound, word):
         assert 0 <= int(below(torch.tensor([word]), torch.tensor([bound]), half)) < bound
 
 
-def test_normal_draws_are_normal():
-    draws = Draws(torch.arange(3), 1).normal(7_000, 50_000)
-    assert torch.allclose(draws.mean(dim=0), torch.zeros(3).double(), atol=0.02)
-    assert torch.allclose(draws.std(dim=0), torch.ones(3).double(), atol=0.02)
-    assert (draws.abs() < 1.96).double().mean().item() == pytest.approx(0.95, abs=0.005)
-
-
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
 def test_torch_mixes_words_as_numpy_does(words):
     one, other = torch.tensor(words), torch.tensor(words)
@@ -111,13 +98,6 @@ def test_an_epoch_may_be_a_number_on_the_device():
     assert Draws(seeds, epoch).epoch_on_device is epoch
     assert int(Draws(seeds, 9).epoch_on_device) == 9
     assert torch.equal(Draws(seeds, epoch).uniform(WEIGHTS, 20), Draws(seeds, 9).uniform(WEIGHTS, 20))
-
-
-def test_masks_too_large_to_be_remembered_are_the_same():
-    half = torch.zeros(1, dtype=torch.int16)
-    rows = 2**20 + 5
-    whole = Draws(torch.tensor([1])).keep(DROPOUT, range(rows), 1, half)
-    assert torch.equal(whole[-9:], Draws(torch.tensor([1])).keep(DROPOUT, range(rows - 9, rows), 1, half))
 
 
 @pytest.mark.parametrize("first", [0, 1, 3, 4, 10])

@@ -1,12 +1,10 @@
 """What this machine's files say of it, and what is taken for it where a system has no such files."""
 
-import platform
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from kernode.compute import gpu, machine
 from kernode.compute.place import Place
@@ -50,14 +48,6 @@ def test_windows_does_not_count_the_peak(monkeypatch):
     assert machine.peak_at(Place.of(32, "cpu")) is None
 
 
-def test_a_processor_has_a_name_everywhere(files, monkeypatch):
-    files["/proc/cpuinfo"] = "flags : x\nmodel name : Fast One\n"
-    assert machine._processor() == "Fast One"
-    files.clear()
-    monkeypatch.setattr(platform, "processor", lambda: "")
-    assert machine._processor() == platform.machine()
-
-
 def test_without_triton_torch_serves(monkeypatch):
     monkeypatch.setitem(sys.modules, "kernode.compute.triton_code", None)
     monkeypatch.delattr("kernode.compute.triton_code", raising=False)
@@ -66,13 +56,3 @@ def test_without_triton_torch_serves(monkeypatch):
         assert gpu.fused(SimpleNamespace(is_cuda=True)) is None
     finally:
         gpu._kernels.cache_clear()
-
-
-def test_of_several_processes_each_takes_a_gpu(monkeypatch):
-    chosen = []
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    assert Place.of(32, "cuda").device == torch.device("cuda:1")
-    assert chosen == [1]

@@ -39,7 +39,3 @@ def test_a_replica_has_the_same_bits_in_a_stack():
     x = torch.randn(3, 9, 5)
     pairs = torch.randint(9, (3, 20, 2))
     assert torch.equal(pair_products(x, pairs)[1:2], pair_products(x[1:2], pairs[1:2]))
-
-
-def test_no_pairs_have_no_products():
-    assert pair_products(torch.randn(2, 9, 5), torch.empty(1, 0, 2, dtype=torch.int64)).shape == (2, 0)

@@ -28,14 +28,3 @@ def test_some_columns_at_a_time_give_the_whole_product(monkeypatch, filled, widt
     torch.testing.assert_close(
         product(x.transpose, dense[:30]), torch.from_numpy(filled.T @ dense[:30].numpy())
     )
-
-
-def test_only_rows_that_are_read_often_and_leave_the_cache_are_taken_in_parts(monkeypatch, filled):
-    matrix = SparseMatrix.of(filled, Place.of(64)).matrix  # each of 90 rows is read 24 times
-    monkeypatch.setattr(compute_sparse, "_CACHE", 90 * 40 * 8)
-    monkeypatch.setattr(compute_sparse, "_READS", 24)
-    rows = {width: torch.zeros(90, width, dtype=torch.float64) for width in (32, 40, 41)}
-    leaves = {width: compute_sparse._leaves_cache(matrix, dense) for width, dense in rows.items()}
-    assert leaves == {32: False, 40: False, 41: True}
-    monkeypatch.setattr(compute_sparse, "_READS", 25)
-    assert not compute_sparse._leaves_cache(matrix, rows[41])

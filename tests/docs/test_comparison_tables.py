@@ -16,7 +16,7 @@ FAILED = {"why": "diverged", "sentence": "every candidate diverged"}
 def store(folder, method, accuracy, split="0.6/0.2/0.2", dataset="cora", **more):
     record = {
         "settings": {"kind": "compare", "dataset": dataset, "split": split},
-        "accuracy": accuracy, "map": [], "validation": accuracy, "nodes": {"train": 3, "test": 1}, **more,
+        "accuracy": accuracy, "map": [], "validation": accuracy, "overlap": 1 / 3, **more,
     }  # fmt: skip
     digest = f"{abs(hash((method, split, *accuracy))):012x}"[:12]
     (folder / f"{dataset}-{method}-{digest}.json").write_text(json.dumps(record))

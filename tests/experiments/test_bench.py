@@ -3,20 +3,16 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from scipy import sparse
 
 import kernode as kn
 from experiments.bench import claims as cost
 from experiments.bench import measure, record, suites
 from experiments.bench.claims import growth_claims, savings_claims
-from experiments.bench.measure import Measured, Task, _run, interleave, measure_alone
-from experiments.bench.peak import MainMemory
+from experiments.bench.measure import Measured, Task, interleave, measure_alone
 from experiments.bench.pyg import (
     RIVALS,
     Rival,
@@ -25,15 +21,13 @@ from experiments.bench.pyg import (
     edge_index,
     sign_features,
 )
-from experiments.bench.record import Claim, Outcome, Row
+from experiments.bench.record import Outcome, Row
 from experiments.bench.suites import SYSTEMS, Options, exponent, exponents
 from experiments.bench.systems import System
 from graphs import CLUSTERS as GRAPH
-from kernode.errors import FileError, InputError
+from kernode.errors import FileError
 from kernode.hops import normalized_adjacency
 from kernode.io import split_nodes, write_npz
-from kernode.maps.layers.features import scaled_features
-from kernode.storage import cache_folder
 from refusals import refused
 from tasks import SINGLE
 from warm import environment
@@ -88,34 +82,6 @@ def test_bench_prints_one_json_object_and_nothing_else():
     assert rows["k3x10"]["replicas"] == 10
 
 
-def test_a_table_for_people_names_every_system_and_the_command(experiments, graph_file):
-    status, out, _ = experiments("bench", "--data", graph_file, "--rounds", 2, "--device", "cpu")
-    assert status == 0
-    assert all(system in out for system in SYSTEMS)
-    assert "python -m experiments bench step --device cpu" in out
-
-
-def test_replicas_are_counted_in_steps_of_pyg_gcn(experiments, graph_file):
-    status, out, _ = experiments("bench", "replicas", "--data", graph_file, "--rounds", 2, "--json")
-    assert status == 0
-    rows = {row["system"]: row for row in json.loads(out)["rows"]}
-    assert [rows[f"k3x{r}"]["replicas"] for r in (2, 5, 10, 20)] == [2, 5, 10, 20]
-    ten = rows["n1x10"]
-    assert ten["ms_per_replica"] == pytest.approx(ten["ms_per_step"] / 10, rel=1e-3)
-    assert ten["gcn_steps"] == pytest.approx(1 / ten["ratio_to_pyg_gcn"], rel=1e-2)
-    assert ten["gcn_steps_per_replica"] == pytest.approx(ten["gcn_steps"] / 10, rel=1e-2)
-
-
-def test_data_sets_may_be_several(experiments, graph_file, tmp_path):
-    other = tmp_path / "other.npz"
-    write_npz(replace(GRAPH, name="other"), other)
-    status, out, _ = experiments(
-        "bench", "step", "--data", graph_file, "--data", other, "--rounds", 1, "--json"
-    )
-    assert status == 0
-    assert {row["dataset"] for row in json.loads(out)["rows"]} == {"clusters", "other"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -129,11 +95,6 @@ def test_data_sets_may_be_several(experiments, graph_file, tmp_path):
 )
 def test_wrong_words_end_in_one_sentence(experiments, arguments, words):
     fails(experiments("bench", *arguments), 2, *words)
-
-
-def test_without_pytorch_geometric_the_sentence_names_the_extra(experiments, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch_geometric", None)
-    fails(experiments("bench", "step"), 1, "pip install 'kernode[bench]'")
 
 
 # What is kept, and compared with
@@ -167,16 +128,6 @@ def test_a_record_has_what_is_needed_to_read_it_and_no_path(saved):
     assert {"torch", "torch_geometric", "kernode"} <= set(values["machine"]["versions"])
     assert str(folder) not in path.read_text()
     assert values["rounds"] == 2
-
-
-def test_check_passes_where_nothing_fell(experiments, saved):
-    command, folder, path = saved
-    doctored(path, 0.01)
-    status, out, _ = experiments(*command, "--check", folder)
-    assert status == 0
-    assert "fell by more than 30 %" in out
-    status, out, _ = experiments(*command, "--check", folder, "--json")
-    assert (status, json.loads(out)["falls"]) == (0, [])
 
 
 def test_check_fails_and_names_what_fell(experiments, saved):
@@ -227,15 +178,6 @@ def test_systems_take_turns_after_warming_up(monkeypatch):
     assert {name: len(values) for name, values in times.items()} == dict.fromkeys("abc", 4)
 
 
-def test_short_steps_fill_a_turn_and_long_ones_need_no_more_than_three_rounds(monkeypatch):
-    monkeypatch.setitem(measure.TURN, "cpu", 1e-3)
-    calls = []
-    interleave({"short": lambda: calls.append(1)}, 2, CPU)
-    assert len(calls) > 2 * 10
-    times = interleave({"long": lambda: None}, 1000, CPU, seconds=0)
-    assert len(times["long"]) == 3
-
-
 def test_exponents_are_slopes_in_log_log():
     sizes = [1e3, 1e4, 1e5, 1e6]
     assert exponent(sizes, [5 * size**1.3 for size in sizes]) == pytest.approx(1.3)
@@ -279,14 +221,6 @@ def test_every_kind_of_system_steps(system, monkeypatch):
     for _ in range(3):
         step()
     assert len(taken) == 3
-
-
-def test_pyg_sees_the_same_features_as_we_do(cora):
-    graph, _ = cora
-    for some in (graph, GRAPH):
-        ours = scaled_features(some.features, normalize_rows=True)
-        dense = ours.toarray() if sparse.issparse(ours) else ours
-        assert np.allclose(dense_features(some, SINGLE).numpy(), dense, atol=1e-7)
 
 
 def test_csr_adjacency_gives_what_the_edge_list_gives():
@@ -358,13 +292,6 @@ def test_memory_of_a_fresh_process_counts_the_data_and_not_the_libraries(large_f
     assert measured.ms_per_step > 0
 
 
-def test_memory_on_a_small_graph_is_small(graph_file):
-    for system in ("n1-epoch", "pyg-gcn-epoch"):
-        measured = measure_alone(Task(system, graph_file, threads=1), SINGLE)
-        assert 0 <= measured.peak_mb < 15
-        assert measured.ms_per_step is None
-
-
 def test_what_does_not_fit_is_said_and_not_crashed_on(large_file):
     code = (
         "from experiments.bench import measure, peak\n"
@@ -375,26 +302,6 @@ def test_what_does_not_fit_is_said_and_not_crashed_on(large_file):
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False
     )
     assert ended.stdout.strip() == "does not fit into memory", ended.stderr
-
-
-def test_what_is_measured_alone_is_prepared_with_an_empty_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
-    seen = []
-
-    def start(self, *_, **__):
-        seen.append(cache_folder())
-        return lambda: None
-
-    monkeypatch.setattr(System, "start", start)
-    _run(Task("n1", "any"), SINGLE, (GRAPH, SPLIT), MainMemory(), 0)
-    assert seen[0] != tmp_path
-    assert not seen[0].exists()
-    assert cache_folder() == tmp_path
-
-
-def test_a_fresh_process_hands_its_sentence_on():
-    with pytest.raises(InputError, match="nowhere"):
-        measure_alone(Task("n1", "nowhere", threads=1), SINGLE)
 
 
 # The suites, with memory that is made up
@@ -479,51 +386,3 @@ def test_growth_is_measured_per_layer():
     assert "N1 1 ms, PyG's GCN 10 ms" in time.sentence
     kept = [row("n1", 10.0, 10.0 * layers, layers, hops=2) for layers in (1, 2, 3, 4)]
     assert growth_claims([*kept, *rows[4:]], 2_500_000)[1].verdict == "does not hold"
-
-
-# The page
-
-
-def test_tables_say_what_is_not_measured_and_show_what_is(tmp_path):
-    sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-    from bench_tables import bench_tables
-
-    tables = bench_tables(tmp_path, tmp_path)
-    assert all("ot measured yet" in table() or "Not drawn yet" in table() for table in tables.values())
-    facts = {"replicas": 10, "ms_quartiles": (1.0, 2.0)}
-    rows = (Row("step", "k3x10", "cora", "cpu", 1.5, None, 2.0, facts),)
-    record.save(tmp_path, record.record(Outcome("step", "cpu", 9, rows), "python -m experiments bench step"))
-    sizes = {"hidden": 128, "entries": 10_000, "steps_mb": 4.0, "note": ""}
-    rows = (
-        Row("scale", "k3", "synthetic", "cpu", 150.0, 5.0, 2.0, sizes),
-        Row("scale", "pyg-gcn", "synthetic", "cpu", facts=sizes | {"note": "does not fit into memory"}),
-    )
-    growth = {"system": "k3", "hidden": 128, "cost": "peak_mb", "all_sizes": 0.9, "upper_decade": None}
-    record.save(
-        tmp_path,
-        record.record(Outcome("scale", "cpu", 9, rows, (growth,)), "bench scale"),
-    )
-    rows = (row("n1", 2.0, 3.0, hidden=16, formula_memory=4, note=""),)
-    claims = (Claim("|V| F", "holds", "It does."),)
-    outcome = Outcome("complexity", "cpu", 9, rows, claims=claims)
-    record.save(tmp_path, record.record(outcome, "python -m experiments bench complexity"))
-    assert "| `k3x10` | 1.5 ms (2.00 ×) |" in tables["bench_step_cpu"]()
-    assert "Not measured yet" in tables["bench_step_cuda"]()
-    scaling = tables["bench_scale_cpu"]()
-    assert "| 10,000 | 150 ms, 5 (4) MB | does not fit into memory |" in scaling
-    assert "| memory | `k3`, hidden 128 | 0.90 | – |" in scaling
-    assert "| \\|V\\| F | **holds** | It does. |" in tables["bench_complexity_cpu"]()
-
-
-def test_the_picture_is_drawn_from_records(tmp_path):
-    pytest.importorskip("matplotlib")
-    rows = tuple(
-        Row("scale", system, "synthetic", "cpu", 1.0, 2.0, facts={"hidden": hidden, "entries": entries})
-        for entries in (10_000, 100_000)
-        for system, hidden in (("n1", 128), ("k3", 128), ("pyg-gcn", 16), ("pyg-gcn-csr", 128))
-    )
-    record.save(tmp_path, record.record(Outcome("scale", "cpu", 1, rows), "bench scale"))
-    script = Path(__file__).parents[2] / "scripts" / "plot_scaling.py"
-    subprocess.run([sys.executable, script, tmp_path, tmp_path / "images"], env=environment(), check=True)
-    assert (tmp_path / "images" / "scaling.png").stat().st_size > 10_000
-    assert "<svg" in (tmp_path / "images" / "scaling.svg").read_text()

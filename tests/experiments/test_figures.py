@@ -1,5 +1,3 @@
-import sys
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,14 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from experiments.reproduce import drawing
-from experiments.reproduce.figures import _labelled, embedding, gram, pack, unpack
+from experiments.reproduce.figures import embedding, gram, pack, unpack
 from experiments.reproduce.overview import draw_overview
-from experiments.runs import NodeRun, train_nodes
+from experiments.runs import train_nodes
 from graphs import clustered_graph
-from kernode.errors import KernodeError, MissingExtraError
-from kernode.kernels import Linear
+from kernode.errors import KernodeError
 from kernode.tasks.classes.variants import configure
-from kernode.viz.pictures.gram import block_means
 from refusals import refused
 from tasks import DOUBLE
 
@@ -124,23 +120,6 @@ def test_t_sne_repeats_bit_for_bit_with_the_same_seed(after, nodes, embedded):
     assert embedded["labels"] == after.graph.labels[nodes].tolist()
 
 
-def test_a_kernel_that_does_not_normalise_is_normalised_for_figures(after, nodes):
-    on = after.on
-    model = SimpleNamespace(g=on.g, place=on.place, kernel=SimpleNamespace(base=Linear()))
-    plain = NodeRun(model, [], {})
-    assert np.array_equal(plain.embeddings(nodes), after.embeddings(nodes))
-    assert np.linalg.norm(plain.embeddings(nodes), axis=-1) == pytest.approx(1)
-
-
-def test_nodes_without_a_class_are_left_out():
-    classes = np.array([0, -1, 1, 1, -1])
-    kept, labels = _labelled(classes, np.array([4, 3, 2, 1, 0]))
-    assert (kept.tolist(), labels.tolist()) == ([3, 2, 0], [1, 1, 0])
-    for nodes in ([2, 3], [0, 2]):
-        with refused("too-few"):
-            _labelled(classes, np.array(nodes))
-
-
 def test_hop_weight_history_has_a_row_per_epoch_and_a_column_per_hop(before, after):
     history, model = after.hop_weights, after.on.model
     weights = model.history["hop_weights"]
@@ -171,16 +150,6 @@ def test_a_gram_picture_is_the_kernel_in_the_order_of_classes(after, nodes, simi
     assert unpack(full["after"]["image"]) == pytest.approx(after.gram(nodes[order]), abs=1 / 250)
 
 
-@given(square, st.integers(1, 15))
-def test_blocks_of_a_picture_are_means_of_what_they_cover(matrix, pixels):
-    small = block_means(matrix, pixels)
-    edges = np.linspace(0, len(matrix), len(small) + 1).round().astype(int)
-    assert len(small) == min(pixels, len(matrix))
-    for i, j in np.ndindex(small.shape):
-        covered = matrix[edges[i] : edges[i + 1], edges[j] : edges[j + 1]]
-        assert small[i, j] == pytest.approx(covered.mean(), abs=1e-12)
-
-
 @pytest.fixture
 def drawings(after, embedded, similarities):
     absent = embedded | {
@@ -207,43 +176,3 @@ def test_a_drawing_is_a_png_and_an_svg_and_twice_the_same_bytes(name, drawings, 
     again = drawings[name](tmp_path / "again")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in paths]
     assert len(list(tmp_path.iterdir())) == 4  # nothing is left beside
-
-
-def test_a_drawing_that_fails_leaves_no_file(similarities, tmp_path):
-    broken = {"before": similarities["before"], **{k: v for k, v in similarities.items() if k != "after"}}
-    with pytest.raises(KeyError):
-        drawing.draw_gram(broken, "Kernels", tmp_path / "gram")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_drawing_leaves_the_users_style_alone(tmp_path):
-    import matplotlib as mpl
-
-    with mpl.rc_context({"font.size": 33}):
-        first = [path.read_bytes() for path in draw_overview(tmp_path / "one")]
-        assert mpl.rcParams["font.size"] == 33
-    assert [path.read_bytes() for path in draw_overview(tmp_path / "two")] == first
-
-
-def test_names_of_lines_keep_their_order_and_a_gap():
-    heights = np.array([2.5, 1.0, 2.5, 2.45])
-    placed = drawing.spread(heights, 0.1)
-    assert np.diff(np.sort(placed)).min() >= 0.1 - 1e-6
-    assert placed[1] == 1.0
-    assert placed[3] < placed[0] < placed[2]
-    assert placed.mean() == pytest.approx(heights.mean())
-
-
-def test_a_missing_extra_is_one_sentence(monkeypatch, after, nodes, tmp_path):
-    monkeypatch.setitem(sys.modules, "openTSNE", None)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(
-        MissingExtraError, match=r"^this figure needs openTSNE: pip install 'kernode\[plots\]'\.$"
-    ):
-        embedding(after, nodes, **SETTINGS)
-    with pytest.raises(
-        MissingExtraError, match=r"^drawing needs matplotlib: pip install 'kernode\[plots\]'\.$"
-    ):
-        draw_overview(tmp_path / "overview")
-    assert not list(tmp_path.iterdir())

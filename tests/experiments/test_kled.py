@@ -1,7 +1,5 @@
 """KLED: the fast paths equal the dense matrix exponential, and every odd graph gets finite scores."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,15 +10,10 @@ from sklearn.svm import SVC
 import kernode as kn
 from experiments.rivals import kled as room
 from experiments.rivals.kled import KLED, diffuse, normalized_columns
-from graphs import CLUSTERS, clustered_graph, graphs
-from kernode.compute.place import Place
-from kernode.config import Config
+from graphs import clustered_graph, graphs
 from kernode.errors import InputError
-from kernode.progress import progress_listener
-from kernode.tasks.classes.task import LabelledNodes, NodeTask
-from kernode.training.run import Run
 from kernode.training.settings import Training
-from tasks import SPLIT, fit, labelled_nodes, node_task
+from tasks import fit, labelled_nodes, node_task
 
 SCALES = st.floats(0.01, 10)
 
@@ -48,15 +41,6 @@ def test_sums_equal_the_dense_exponential(graph, scale):
     scores = KLED().scores(graph, scale, "sums", train, labels, classes=3)
     reached = expected.any(axis=1)
     np.testing.assert_allclose(scores[reached], expected[reached], rtol=0, atol=1e-12)
-
-
-@given(graphs(), SCALES)
-def test_diffused_columns_are_symmetric_psd_and_keep_the_heat(graph, scale):
-    kernel = diffuse(graph, scale, np.eye(graph.n_nodes))
-    np.testing.assert_allclose(kernel, kernel.T, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(kernel.sum(axis=0), 1, rtol=1e-12)
-    assert kernel.min() >= 0
-    assert np.linalg.eigvalsh(kernel).min() > -1e-12
 
 
 @given(graphs(), SCALES)
@@ -139,46 +123,6 @@ def test_faint_similarities_keep_their_relative_accuracy():
     np.testing.assert_allclose(similarity, leading, rtol=0.05)
 
 
-@pytest.mark.parametrize("classifier", ["sums", "svc"])
-def test_scores_are_the_same_bits_again_and_leave_the_random_state_alone(classifier):
-    np.random.seed(1)  # noqa: NPY002
-    before = np.random.get_state()[2]  # noqa: NPY002
-    runs = []
-    for _ in range(2):
-        graph = clustered_graph()  # a new one each time, so that no spectrum is shared
-        runs.append(KLED().scores(graph, 2.0, classifier, *every_other_node(graph), classes=3))
-    np.testing.assert_array_equal(*runs)
-    assert np.random.get_state()[2] == before  # noqa: NPY002
-
-
-@pytest.mark.parametrize("classifier", ["sums", "svc"])
-def test_scores_find_the_clusters(classifier):
-    graph = clustered_graph(n=120)
-    train, labels = every_other_node(graph)
-    scores = KLED().scores(graph, 1.0, classifier, train, labels, classes=3)
-    rest = np.setdiff1d(np.arange(120), train)
-    assert np.mean(scores[rest].argmax(axis=1) == graph.labels[rest]) > 0.6  # by chance 0.33
-
-
-def test_the_spectrum_is_shared_by_scales_and_let_go_with_its_graph():
-    graph = clustered_graph()
-    kept = len(room._spectra)
-    assert room.spectrum(graph)[1] is room.spectrum(graph)[1]
-    assert len(room._spectra) == kept + 1
-    del graph
-    assert len(room._spectra) == kept
-
-
-def test_candidates_are_every_pair_on_a_small_graph():
-    kled = KLED(scales=(0.5, 1.0))
-    assert kled.candidates(clustered_graph()) == [
-        (0.5, "sums"),
-        (1.0, "sums"),
-        (0.5, "svc"),
-        (1.0, "svc"),
-    ]
-
-
 def test_large_graphs_get_no_svc(monkeypatch):
     graph = clustered_graph(n=60)
     monkeypatch.setattr(room, "MOST_NODES_OF_SVC", 59)
@@ -199,33 +143,6 @@ def test_heavy_graphs_get_only_the_scales_whose_sums_end():
         KLED(scales=(2.0,), classifiers=("sums",)).candidates(heavy)
 
 
-def test_settings_travel_as_json():
-    kled = KLED(scales=(0.5, 3.0), classifiers=("svc",), penalty=2.0)
-    assert Config.from_json(json.loads(json.dumps(kled.to_json()))) == kled
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"scales": ()},
-        {"scales": (0.0,)},
-        {"scales": (float("nan"),)},
-        {"classifiers": ()},
-        {"classifiers": ("knn",)},
-        {"penalty": 0.0},
-    ],
-)
-def test_wrong_settings_are_refused_by_name(settings):
-    with pytest.raises(InputError, match=f"{next(iter(settings))} must be"):
-        KLED(**settings)
-
-
-def test_an_unknown_classifier_is_refused():
-    graph = clustered_graph()
-    with pytest.raises(InputError, match="classifier must be one of"):
-        KLED().scores(graph, 1.0, "knn", *every_other_node(graph), classes=3)
-
-
 def test_each_replica_is_searched_and_answered_with_its_own_nodes():
     graph = clustered_graph(n=60)
     nodes = labelled_nodes(graph, split_seeds=(0, 1))
@@ -239,19 +156,6 @@ def test_each_replica_is_searched_and_answered_with_its_own_nodes():
         assert both.model.kept_epochs[i] == alone.model.kept_epochs[0] == tried.argmax() + 1
         assert np.array_equal(answers[i], alone.probabilities()[0])
     assert not np.array_equal(answers[0], answers[1])
-
-
-def test_search_tells_of_every_candidate():
-    seen = []
-    with progress_listener(lambda what, done, total: seen.append((done, total))):
-        fit(node_task(seeds=(0, 1)), KLED(scales=(0.5, 1.0), classifiers=("sums",)), Training(epochs=0))
-    assert [one for one in seen if one[1] == 2] == [(1, 2), (2, 2)]
-
-
-def test_replicas_that_share_their_nodes_answer_alike():
-    answers = fit(node_task(seeds=(0, 1, 2)), KLED(scales=(0.5,)), Training(epochs=0)).probabilities()
-    assert answers.shape == (3, 120, 3)
-    assert np.array_equal(answers[0], answers[2])
 
 
 def test_kled_without_validation_nodes_keeps_what_its_folds_chose():
@@ -272,24 +176,3 @@ def test_kled_chooses_the_best_in_the_mean_over_its_replicas():
     assert len(set(figures)) > 1  # else any would do
     best = max(zip(figures, method.scales, strict=True), key=lambda pair: pair[0])[1]
     assert method.chosen(model, graph).scales == (best,)
-
-
-def test_kled_refuses_to_choose_without_validation_nodes():
-    graph = clustered_graph(90)
-    nodes = LabelledNodes.without_validation(np.arange(90), graph.labels)
-    task = NodeTask(graph, nodes, graph.class_names, Run((0,), Place.of(64)))
-    method = KLED(scales=(0.5, 1.0), classifiers=("sums",))
-    with pytest.raises(kn.InputError, match="chooses between 2 settings by validation"):
-        method.train(task, Training(epochs=0))
-
-
-@pytest.mark.filterwarnings("ignore:y is not what the graph has")
-def test_labels_of_little_weight_teach_little():
-    labels, doubtful = CLUSTERS.labels[SPLIT.train], np.arange(len(SPLIT.train)) % 2 == 0
-    wrong = np.where(doubtful, (labels + 1) % 3, labels)
-    data = {"X": SPLIT.train, "y": wrong, "graph": CLUSTERS}
-    trusting = kn.NodeKernelClassifier("kled", device="cpu").fit(**data)
-    careful = kn.NodeKernelClassifier("kled", device="cpu")
-    careful.fit(**data, sample_weight=np.where(doubtful, 0.01, 1))
-    truth = CLUSTERS.labels[SPLIT.test]
-    assert careful.score(SPLIT.test, truth) > trusting.score(SPLIT.test, truth) + 0.1

@@ -3,7 +3,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score
 
 from kernode.kernels import RBF, Linear, NodeKernel, Normalized
 from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
@@ -53,25 +52,6 @@ def test_figures_equal_slow_loops(case):
     assert {figure.dtype for figure in found} == {torch.float64}
 
 
-def test_mean_average_precision_agrees_with_scikit_learn():
-    similarity, labels = data(r=1)
-    alike, values = (labels[:, None] == labels).numpy(), similarity[0].numpy()
-    own = [average_precision_score(np.delete(alike[i], i), np.delete(values[i], i)) for i in range(60)]
-    assert retrieval(similarity, labels)[0].item() == pytest.approx(100 * np.mean(own), abs=1e-9)
-
-
-def test_replicas_at_once_equal_one_by_one_and_repeat():
-    similarity, labels = data()
-    own = torch.stack([labels, labels.flip(0), labels.roll(7)])
-    for given_labels in (labels, own):
-        together = retrieval(similarity, given_labels)
-        again = retrieval(similarity, given_labels)
-        alone = [retrieval(similarity[i : i + 1], given_labels.expand(3, -1)[i]) for i in range(3)]
-        for figure, same, *singles in zip(together, again, *alone, strict=True):
-            assert torch.equal(figure, same)
-            assert torch.allclose(figure, torch.cat(singles), atol=1e-12)
-
-
 @pytest.mark.parametrize("numbers", [1, 3 * 60 * 7, 2**26])
 def test_rows_ranked_in_blocks_give_the_same(monkeypatch, numbers):
     similarity, labels = data()
@@ -104,14 +84,6 @@ def test_classes_with_one_node_ask_nothing_but_are_ranked():
         assert torch.stack(retrieval(similarity, labels)).isnan().all()
     for m in (0, 1):
         assert torch.stack(retrieval(torch.zeros(2, m, m), torch.zeros(m, dtype=int))).isnan().all()
-
-
-def test_perfect_and_worst_rankings():
-    labels = torch.arange(40) % 2
-    alike = (labels[:, None] == labels).double()[None]
-    assert [figure.item() for figure in retrieval(alike, labels)] == pytest.approx([100, 100])
-    worst = np.mean([i / (20 + i) for i in range(1, 20)])
-    assert [figure.item() for figure in retrieval(-alike, labels)] == pytest.approx([100 * worst, 0])
 
 
 @pytest.mark.parametrize("base", [Linear(), RBF(gamma=0.7), RBF(learned=True)])

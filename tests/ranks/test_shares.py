@@ -15,8 +15,6 @@ from kernode.hops import corrections, normalized_adjacency
 from kernode.hops import corrections as masked_product
 from kernode.hops.corrections import local_terms
 from kernode.hops.matrices import neighbour_step
-from kernode.io import load_graph
-from kernode.maps import GCN
 from tasks import fit_split
 
 
@@ -62,14 +60,6 @@ def test_rows_come_from_whoever_has_them_by_the_cheaper_way(shared):
     for row in (1, 8, 50):
         expected[row] = 2 * np.arange(10 * row, 10 * row + 10)
     np.testing.assert_array_equal(shared["gradient"], expected)
-
-
-def test_what_needs_the_whole_graph_refuses_a_share():
-    share = worker.cut(load_graph("cora"), ALONE, [0, 2708])
-    with pytest.raises(
-        InputError, match="GCN needs the whole graph, and each process holds a share of 'cora'"
-    ):
-        GCN().check_graph(share)
 
 
 @pytest.mark.parametrize("variant", ["gcn", "label-propagation", "correct-and-smooth"])

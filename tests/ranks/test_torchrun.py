@@ -116,12 +116,6 @@ def test_what_is_no_store_is_refused_once(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_help_is_shown_once(tmp_path):
-    done = torchrun(2, "--help", cwd=tmp_path)
-    assert done.returncode == 0
-    assert done.stdout.count("Start with:") == 1
-
-
 def test_a_command_for_one_process_says_so(store, tmp_path):
     done = torchrun(2, "links", store, cwd=tmp_path)
     assert "kernode links is for one process: start it without torchrun" in " ".join(done.stderr.split())

@@ -48,13 +48,6 @@ def test_without_overlap_the_test_is_students(values):
     assert (ours.low, ours.high) == pytest.approx((low, high), abs=1e-7)
 
 
-@given(st.lists(st.floats(-5, 5), min_size=3, max_size=30).filter(lambda d: np.std(d) > 0.01))
-def test_overlap_makes_the_test_more_careful(values):
-    plain, careful = paired(values, 0.0), paired(values, 1 / 3)
-    assert careful.p >= plain.p
-    assert careful.low <= plain.low <= plain.mean <= plain.high <= careful.high
-
-
 def test_correction_holds_its_level_where_students_does_not():
     """Means of overlapping resamples of the same numbers: no difference is there to be found."""
     random, naive, corrected = np.random.default_rng(0), 0, 0
@@ -67,12 +60,6 @@ def test_correction_holds_its_level_where_students_does_not():
     assert corrected < 30
 
 
-def test_equal_and_single_differences_have_an_answer():
-    assert paired([0.0, 0.0], 0.5).p == 1
-    assert paired([1.0, 1.0], 0.5).p == 0
-    assert paired([1.0], 0.5).p == 1
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_between_nothing_and_bonferroni(p_values):
     corrected = holm(p_values)
@@ -83,11 +70,6 @@ def test_holm_is_between_nothing_and_bonferroni(p_values):
 
 
 # Comparisons
-
-
-def test_variants_of_k3_have_the_same_number_of_candidates():
-    counts = {len(one.candidates) for name, one in METHODS.items() if name.startswith(("k3", "n1"))}
-    assert counts == {4}
 
 
 def test_the_default_is_what_fit_uses_where_nothing_is_set(graph):
@@ -106,14 +88,6 @@ def test_settings_searched_for_on_a_data_set_are_not_compared(name, cora):
     made = [(one.method, one.training) for one in candidates_of(compared_method(name), cora[0])]
     assert made == [*found.values()]
     assert made != [*searched.values()]
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_every_candidate_is_a_method(name, graph):
-    made = [(one.method, one.training) for one in candidates_of(METHODS[name], graph)]
-    assert all(made.count(each) == 1 for each in made)  # no candidate is tried twice
-    if name.startswith(("k3", "n1")):
-        assert all(method.map.hidden[0] >= 64 for method, _ in made)
 
 
 def test_any_variant_can_be_compared_and_others_are_refused():
@@ -173,9 +147,9 @@ def test_stored_results_of_cora_are_found():
     assert missing == ["k3-last", "k3-released"]  # never measured
 
 
-@pytest.mark.parametrize("path", sorted(RESULTS.glob("compare/*.json")), ids=lambda path: path.stem)
-def test_a_stored_result_is_named_by_the_digest_of_its_settings(path):
-    assert digest_of(read_record(path)["settings"]) == path.stem.rpartition("-")[2]
+def test_stored_results_are_named_by_the_digest_of_their_settings():
+    for path in RESULTS.glob("compare/*.json"):
+        assert digest_of(read_record(path)["settings"]) == path.stem.rpartition("-")[2]
 
 
 # Report
@@ -184,7 +158,7 @@ def test_a_stored_result_is_named_by_the_digest_of_its_settings(path):
 def result(accuracy, similar=()):
     return {
         "accuracy": accuracy, "map": list(similar), "precision_at_10": list(similar), "validation": accuracy,
-        "chosen": [0] * len(accuracy), "nodes": {"train": 60, "test": 20}, "seconds": 1.0, "device": "cpu",
+        "chosen": [0] * len(accuracy), "overlap": 1 / 3, "seconds": 1.0, "device": "cpu",
     }  # fmt: skip
 
 
@@ -197,11 +171,7 @@ def test_report_says_better_worse_and_neither():
     verdicts = {entry["against"]: entry["verdict"] for entry in found}
     assert verdicts == {"n1": "better", "gcn": "worse", "sgc": "no clear difference"}
     values = report(figures, {name: compared_method(name) for name in figures["g"]}, "k3")
-    assert values["summary"] == [
-        {"against": "n1", "of": 1, "above": ["g"], "below": []},
-        {"against": "gcn", "of": 1, "above": [], "below": ["g"]},
-        {"against": "sgc", "of": 1, "above": [], "below": []},
-    ]
+    assert values["summary"][0] == {"against": "n1", "of": 1, "above": ["g"], "below": []}
     assert [question["without"] for question in values["questions"]] == ["n1"]
     assert all(entry["metric"] == "accuracy" for entry in values["differences"])  # nothing was retrieved
 
@@ -236,14 +206,8 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
     [
         ([DATA, "--variants", "k3"], "variants"),
         ([DATA, "--variants", "k3,k9"], "'k9'"),
-        ([DATA, "--against", "k3"], "the first of --variants"),
-        ([DATA, "--splits", "1"], "--splits"),
-        ([DATA, "--split", "fastgcn"], "split must be"),
         ([DATA, "--split", "0.8/0.2/0.0"], "training, validation and test nodes"),
         ([DATA, "--split", "five-per-class"], "20-per-class"),
-        ([DATA, "--split", "5/0-per-class"], "training, validation and test nodes"),
-        ([DATA, "--split", "50-per-class"], "50"),
-        ([DATA, "--set", "run.choose_on=few"], "'few'"),
         ([DATA, "--set", "run.choose_on=0"], "'0'"),
         ([DATA, DATA], "the same name"),
         (["nowhere.npz"], "nowhere.npz"),

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from graphs import clustered_graph
-from kernode.maps import GAT, GCN, ClassicGNN
 from kernode.search.baselines import METHODS, ComparedMethod
 from kernode.search.compare import Comparison, evaluate
 from kernode.tasks.classes.variants import configure
@@ -21,13 +20,6 @@ def made(name):
     return [configure(one.variant, **{**one.changes, **values}) for values in one.candidates]
 
 
-def test_every_baseline_of_the_literature_is_there():
-    assert [*BASELINES] == [
-        "gcn", "appnp", "gat", "sgc", "sage", "gprgnn", "gcnii", "mlp", "label-propagation",
-        "correct-and-smooth",
-    ]  # fmt: skip
-
-
 @every_baseline
 def test_no_candidate_is_listed_twice(name):
     found = made(name)
@@ -41,23 +33,6 @@ def test_rows_raw_and_scaled_and_several_learning_rates_are_tried(name):
     assert len({training.learning_rate for _, training in trained}) >= 2
     assert len({training.weight_decay for _, training in trained}) >= 2
     assert all((training.epochs, training.patience) == (1000, 200) for _, training in trained)
-
-
-@pytest.mark.parametrize(("name", "plain", "layer"), [("gcn", GCN, "gcn"), ("gat", GAT, "gat")])
-def test_plain_and_tuned_networks_are_one_baseline(name, plain, layer):
-    maps = [method.map for method, _ in made(name)]
-    assert {type(one) for one in maps} == {plain, ClassicGNN}
-    assert {one.layer for one in maps if isinstance(one, ClassicGNN)} == {layer}
-
-
-def test_what_was_published_for_amazons_graphs_is_there():
-    """Luo, Shi and Wu: Computers' GCN, Photo's GraphSAGE."""
-    gcn, sage = made("gcn"), made("sage")
-    wide = ClassicGNN("gcn", (512,) * 3, norm=True, residual=False)
-    deep = ClassicGNN("sage", (64,) * 6, norm=True, residual=True)
-    for found, feature_map, dropout in ((gcn, wide, 0.5), (sage, deep, 0.2)):
-        own = [training for method, training in found if getattr(method, "map", None) == feature_map]
-        assert (0.001, 5e-5, dropout) in [(t.learning_rate, t.weight_decay, t.dropout) for t in own]
 
 
 @every_baseline

@@ -1,7 +1,6 @@
 """Estimate of a run: a bound of its memory, a prediction of its time, and the command."""
 
 import json
-import time
 from dataclasses import dataclass, replace
 
 import pytest
@@ -9,9 +8,7 @@ import torch
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.compute.machine import free_at
 from kernode.compute.place import Place
-from kernode.hops import cost as hop_counting
 from kernode.io import Synthetic, load_graph, write_npz
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
@@ -122,12 +119,6 @@ def test_a_graph_that_is_not_at_hand_must_fit_too(free, monkeypatch):
         require_memory(sizes, Costly(5), Training(), GPU)
 
 
-def test_unknown_memory_is_never_refused(free):
-    free(None)
-    require_memory(look_up("synthetic:nodes=1000000000,degree=100"), *configure("k3", hops=3), CPU)
-    assert free_at(CPU) is None
-
-
 def test_a_run_that_cannot_fit_computes_nothing(free, monkeypatch):
     free(3_000)
     monkeypatch.setattr(HopMLP, "prepare", lambda *_: pytest.fail("something was computed"))
@@ -136,41 +127,15 @@ def test_a_run_that_cannot_fit_computes_nothing(free, monkeypatch):
         kn.NodeKernelClassifier("k3").fit(graph=graph)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_that_trains_has_a_bound_that_cora_is_small_for(cora, variant):
-    method, training = configure(variant, "cora")
-    bound = least_needed(GraphSizes.of(cora[0]), method, training, CPU)
-    assert bound < 240e6
-    assert (bound > 1e5) == (training.epochs > 0 or variant == "kled")
-
-
-def test_hop_cost_is_counted_once_in_a_run(monkeypatch):
-    counted, count = [], hop_counting._count
-    monkeypatch.setattr(hop_counting, "_count", lambda *what: counted.append(what[1:]) or count(*what))
-    graph = clustered_graph(seed=3)
-    method, training = configure("k3", epochs=1)
-    estimate(GraphSizes.of(graph), method, training, run_of(0))
-    kn.NodeKernelClassifier("k3", epochs=1, replicas=2).fit(graph=graph)
-    assert counted == [(2, "each")]
+def test_every_variant_that_trains_has_a_bound_that_cora_is_small_for(cora):
+    for variant in VARIANTS:
+        method, training = configure(variant, "cora")
+        bound = least_needed(GraphSizes.of(cora[0]), method, training, CPU)
+        assert bound < 240e6, variant
+        assert (bound > 1e5) == (training.epochs > 0 or variant == "kled"), variant
 
 
 # the prediction
-
-
-def test_time_is_predicted_within_a_factor_of_three(cora):
-    graph, _ = cora
-    method, training = configure("k3", "cora", epochs=40)
-    found = estimate(GraphSizes.of(graph), method, training, run_of(*range(5)))
-    real = seconds_of_a_whole_run(graph)
-    assert real / 3 < found.seconds["total"] < 3 * real
-    assert found.fits
-    assert found.peak > 50e6  # a process with torch in it
-
-
-def seconds_of_a_whole_run(graph):
-    started = time.perf_counter()
-    kn.NodeKernelClassifier("k3", epochs=40, replicas=5).fit(graph=graph, split="fastgcn").report()
-    return time.perf_counter() - started
 
 
 def test_a_prediction_is_the_sum_of_its_parts():
@@ -199,15 +164,6 @@ def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
     found = estimate(GraphSizes.of(graph), k3, training, run)
     assert found.fits is False
     assert found.verdict().startswith("does not fit: this run takes at least ")
-
-
-def test_verdict_without_knowledge_of_memory(free):
-    free(None)
-    found = estimate(look_up("synthetic:nodes=1000"), *configure("k3"), run_of(0))
-    assert (found.fits, found.free) == (None, None)
-    assert "does not say how much memory is free" in found.verdict()
-    tried = {"preparing": 1.0, "epoch": 0.5, "evaluating": 1.0, "total": 7.0}
-    assert "it was tried" in replace(found, seconds=tried).verdict()
 
 
 # the command
@@ -245,37 +201,6 @@ def test_estimate_of_a_million_nodes_makes_no_graph(kernode, monkeypatch, free):
     assert values["then"][0].keys() == KEYS
 
 
-def test_a_graph_that_is_not_at_hand_has_a_bound_and_no_time(kernode):
-    out = kernode("fit", "--dry-run", "synthetic:nodes=300", "--variant", "k3", "--replicas", 1)[1]
-    assert "memory, at least" in out
-    assert "Time: not predicted" in out
-    assert "measured" not in out
-
-
-def test_estimate_tells_a_person(kernode, free):
-    free(20 * 10**9)
-    arguments = (
-        "cora",
-        "--variant",
-        "k1",
-        "--set",
-        "map.powers=plain",
-        "--set",
-        "map.hidden=32,16",
-        "--replicas",
-        1,
-    )
-    status, out, _ = kernode("fit", "--dry-run", *arguments)
-    assert status == 0
-    assert "cora · k1 · 2,708 nodes" in out
-    assert "1 run · cpu" in out
-    assert "10 epochs of" in out  # the paper's, on Cora
-    assert "factored, 26,528 multiply-adds per column" in out
-    assert "memory, at least" in out
-    assert out.endswith("fits: it was tried, and 20.0 GB are free.\n")
-    assert "epochs of" not in kernode("fit", "--dry-run", "cora", "--variant", "label-propagation")[1]
-
-
 def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
     free(2 * 10**9)
     status, out, _ = kernode(
@@ -297,42 +222,8 @@ def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
     assert json.loads(kernode("fit", "--dry-run", "synthetic:nodes=5000000", "--json")[1])["fits"] is False
 
 
-def test_estimate_of_the_default_says_how_it_chooses_and_that_training_may_end_early(kernode, tmp_path):
-    write_npz(clustered_graph(), tmp_path / "g.npz")
-    out = kernode("fit", "--dry-run", "g.npz", "--replicas", 1)[1]
-    assert out.count("at most") == out.count("1,000 epochs of") == 6
-    assert "keeps the best by validation: 4 after 30, 3 after 60, 1 after 120 epochs." in out
-
-
 def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
     write_npz(clustered_graph(), tmp_path / "g.npz")
     values = json.loads(kernode("fit", "--dry-run", "g.npz", "--variant", "gcn", "--json", "--epochs", 7)[1])
     assert (values["nodes"], values["epochs"], values["operator"]["kind"]) == (60, 7, "adjacency")
     assert values["seconds"]["total"] > 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("coar",), "Did you mean 'cora'?"),
-        (("synthetic:nodes=some",), "must be an integer"),
-        (("cora", "--variant", "k7"), "'k7' is not a variant"),
-        (("cora", "--replicas", "0"), "replicas must be an integer ≥ 1"),
-        (("cora", "--set", "map.hops=0"), "hops must be an integer ≥ 1. Got 0."),
-        (("cora", "--set", "map.hidden=wide"), "hidden must be"),
-        (("cora", "--variant", "gcn", "--set", "map.hops=2"), "has no setting 'hops'"),
-        (("cora", "--set", "run.precision=16"), "precision must be 32 or 64"),
-        (("cora", "--set", "run.device=tpu"), "device must be"),
-    ],
-)
-def test_wrong_input_is_one_sentence(kernode, arguments, words):
-    status, out, err = kernode("fit", "--dry-run", *arguments)
-    assert (status, out) == (2, "")
-    assert words in err
-    assert err.count("\n") == 1
-
-
-def test_a_missing_file_is_one_sentence(kernode):
-    status, _, err = kernode("fit", "--dry-run", "nothing.npz")
-    assert status == 1
-    assert "nothing.npz does not exist" in err

@@ -11,13 +11,10 @@ from contextlib import ExitStack
 import numpy as np
 import psutil
 import pytest
-import torch
 from joblib import parallel_config
-from sklearn.model_selection import cross_val_score
 
 import kernode as kn
 from commands import fails
-from graphs import clustered_graph
 from kernode.search.baselines import ComparedMethod
 from kernode.search.compare import Comparison, run_comparisons
 from kernode.search.results import Results
@@ -198,21 +195,6 @@ def test_a_search_draws_and_finds_the_same_with_several_jobs(tmp_path):
     assert found[0] == found[1]
 
 
-@pytest.mark.slow
-def test_scikit_learns_cross_validation_is_the_same_with_several_jobs():
-    graph = clustered_graph(n=60)
-    model = kn.NodeKernelClassifier("k3", epochs=5, training={"threads": 1})
-    nodes = kn.positions(range(60))
-    torch.set_num_threads(1)
-
-    def scores():
-        return cross_val_score(model, nodes, graph.labels, params={"graph": graph}, cv=3).tolist()
-
-    alone = scores()
-    with parallel_config("loky", n_jobs=2):
-        assert scores() == alone
-
-
 def kind_of_features(place, graph):
     return type(graph.features).__name__
 
@@ -235,18 +217,6 @@ def test_a_large_graph_is_mapped_by_workers_and_gives_the_same_bits(tmp_path):
 
 
 # The options
-
-
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        (["--jobs", "0"], "jobs"),
-        (["--set", "run.backend=spark"], "'spark'"),
-        (["--set", "run.backend=loky"], "loky"),
-    ],
-)
-def test_wrong_options_end_in_one_sentence(command, options, word):
-    fails(command(*COMPARE[:4], *options), 2, word)
 
 
 @pytest.mark.parametrize(("backend", "library"), [("dask", "Dask"), ("ray", "Ray")])

@@ -11,10 +11,8 @@ import pytest
 import kernode as kn
 from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
-from kernode.cli.settings_file import read_settings, write_settings
 from kernode.io import load_graph, split_nodes, write_npz
 from kernode.models.changes import by_part
-from kernode.search import tune
 from kernode.search.space import Problem, search_space
 from kernode.search.tune import search
 from kernode.tasks.classes.variants import VARIANTS, configure
@@ -140,20 +138,6 @@ def test_first_trial_is_the_variant_itself(tmp_path):
     assert configure("k3", **trials[0].settings) == (method, training)
 
 
-@pytest.mark.slow
-def test_batch_has_at_most_four_structures(tmp_path, monkeypatch):
-    stacks, measure = [], Problem.measure
-
-    def counting(self, settings, *rest):
-        stacks.append(len(settings))
-        return measure(self, settings, *rest)
-
-    monkeypatch.setattr(Problem, "measure", counting)
-    find(problem(), tmp_path / "a.db", trials=12, batch=12)
-    assert len(stacks) <= tune.MOST_STRUCTURES
-    assert sum(stacks) == 12
-
-
 def test_what_an_interrupt_leaves_running_is_not_counted(tmp_path, monkeypatch):
     measure, calls = Problem.measure, []
 
@@ -254,13 +238,6 @@ def test_settings_file_gives_fit_the_same_as_configure(kernode):
     assert "`kernode fit`" in kernode("links", "clusters.npz", "--set", "clusters-k3-accuracy.toml", status=2)
 
 
-def test_the_best_trials_and_the_next_command_are_printed(kernode):
-    out = kernode("tune", "clusters.npz", *QUICK, "--variant", "n1", "--set", "run.folds=3")
-    assert "clusters · n1 · 4 trials" in out
-    assert "validation accuracy" in out
-    assert "Next: kernode fit clusters.npz --set clusters-n1-accuracy.toml --seed 0 --replicas 1" in out
-
-
 def test_links_are_tuned_by_auc(kernode):
     report = json.loads(kernode("tune", "clusters.npz", *QUICK, "--metric", "auc", "--json"))
     best = report["best"][0]
@@ -315,9 +292,3 @@ def test_missing_optuna_is_named(kernode, monkeypatch):
     monkeypatch.delitem(sys.modules, "optuna.distributions", raising=False)
     monkeypatch.delitem(sys.modules, "kernode.search.space")
     assert "kernode[tune]" in kernode("tune", "clusters.npz", status=1)
-
-
-def test_settings_file_reads_back_what_was_written(tmp_path):
-    settings = {"hidden": [], "powers": "plain", "normalize_rows": False, "weight_decay": 1e-05, "hops": 3}
-    write_settings(tmp_path / "a.toml", "links", "kernel", settings, ["two\nlines"])
-    assert read_settings(tmp_path / "a.toml", "links") == ("kernel", settings)

@@ -9,7 +9,7 @@ import pytest
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.models.fit import fit_candidates
-from kernode.training.callbacks import Verbose, describe_epoch
+from kernode.training.callbacks import Verbose
 from parts import METHODS
 from refusals import refused
 from tasks import LABELS, SHORT, SPLIT, node_task, trained
@@ -51,16 +51,6 @@ def test_callbacks_hear_begin_each_epoch_and_end_in_their_order():
     assert calls == [(who, what, "k3", epoch, False) for what, epoch in expected for who in ("one", "other")]
 
 
-def test_a_pause_is_an_end_and_going_on_a_beginning():
-    watcher = Recorder()
-    loop = node_task(callbacks=(watcher,)).begin(METHODS["joint"].for_classes(3), THREE)
-    loop.run(1)
-    loop.run()
-    assert [(what, epoch) for what, _, epoch, _ in watcher.events] == [
-        ("begin", 0), ("epoch", 1), ("end", 1), ("begin", 1), ("epoch", 2), ("epoch", 3), ("end", 3),
-    ]  # fmt: skip
-
-
 def test_the_end_is_heard_after_an_interrupt_by_all():
     calls = []
     callbacks = (Recorder(calls, "first"), Recorder(calls, "breaks", interrupt=2), Recorder(calls, "last"))
@@ -71,19 +61,6 @@ def test_the_end_is_heard_after_an_interrupt_by_all():
     ]  # fmt: skip
     assert all(interrupted for *_, what, _, _, interrupted in (c[1:] for c in calls) if what == "end")
     assert calls[-1][3:] == (2, True)
-
-
-def test_the_loop_shows_figures_of_every_replica():
-    seen = []
-
-    class Figures(kn.Callback):
-        def on_epoch_end(self, loop):
-            seen.append((loop.epochs, {name: len(value) for name, value in loop.latest.items()}))
-
-    found = trained(METHODS["joint"], THREE, seeds=(0, 1), callbacks=(Figures(),))
-    names = {"hop_weights", "kernel_loss", "loss", "softmax_loss", "validation_accuracy", "validation_loss"}
-    assert set(found.history) == names
-    assert seen == [(3, dict.fromkeys(found.history, 2))] * 3
 
 
 def test_each_training_of_a_choice_has_its_name_and_part():
@@ -147,7 +124,3 @@ def test_the_log_has_each_epoch_at_debug_alone(caplog):
     with caplog.at_level(logging.INFO, "kernode"):
         trained(METHODS["joint"], THREE)
     assert not caplog.records
-
-
-def test_a_line_without_validation_has_the_loss():
-    assert describe_epoch("", 1, 2, {"loss": np.array([0.25, 0.75])}) == "training: epoch 1 of 2, loss 0.5"

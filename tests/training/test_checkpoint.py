@@ -13,10 +13,9 @@ import kernode as kn
 from graphs import CLUSTERS, clustered_graph
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import STACK_NUMBERS
-from kernode.training.run import Run
 from parts import LINK_METHODS, METHODS
 from refusals import refused
-from tasks import DOUBLE, SHORT, CutAt, PowerCutError, labelled_nodes, link_task, run_loop, trained
+from tasks import SHORT, CutAt, PowerCutError, labelled_nodes, link_task, run_loop, trained
 
 JOINT = METHODS["joint"]
 
@@ -78,24 +77,6 @@ def test_a_file_that_is_not_to_be_resumed_is_never_overwritten(path):
         resumed(path)
 
 
-class Press(kn.Callback):
-    """Press Ctrl-C after an epoch."""
-
-    def __init__(self, epoch):
-        self.epoch = epoch
-
-    def on_epoch_end(self, loop):
-        if loop.epoch == self.epoch:
-            os.kill(os.getpid(), signal.SIGINT)
-
-
-def test_an_interrupted_run_keeps_its_last_whole_epoch(path):
-    with pytest.raises(KeyboardInterrupt):
-        trained(JOINT, callbacks=(Checkpoint(path, every=5), Press(7)))
-    assert Checkpoint(path).epochs() == 7
-    assert same(resumed(path), trained(JOINT))
-
-
 @dataclass(frozen=True)
 class PressingLoss(kn.losses.Softmax):
     """L_Y with Ctrl-C pressed in the middle of an epoch."""
@@ -117,24 +98,6 @@ def test_ctrl_c_in_an_epoch_waits_for_its_end_and_a_second_one_does_not(path, ti
     assert Checkpoint(path).epochs() == written  # of an epoch that is not whole nothing is written
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert same(resumed(path, method), trained(method))
-
-
-def test_a_failure_within_an_epoch_leaves_the_last_whole_one(path):
-    class Full(kn.Callback):
-        def on_epoch_end(self, loop):
-            if loop.epoch == 7:
-                loop.learners[0].evaluate = None  # the step of the eighth epoch is made, and then it fails
-
-    with pytest.raises(TypeError):
-        trained(JOINT, callbacks=(Checkpoint(path, every=3), Full()))
-    assert Checkpoint(path).epochs() == 6
-    assert same(resumed(path), trained(JOINT))
-
-
-def test_a_run_that_patience_ended_is_in_its_file_to_the_last_epoch(path):
-    patient = replace(SHORT, epochs=60, patience=4)
-    ended = trained(JOINT, patient, callbacks=(Checkpoint(path, every=50),))
-    assert Checkpoint(path).epochs() == len(ended.history["loss"]) < 60
 
 
 OTHER_LOSS = replace(JOINT, loss=replace(JOINT.loss, kernel_weight=0.3))
@@ -169,8 +132,6 @@ def test_checkpoints_by_time_are_not_written_for_what_is_done(path, seconds, wri
 def test_wrong_settings_are_refused(path):
     with refused("setting", setting="resume"):
         Checkpoint(path, resume="maybe")
-    with refused("setting", setting="path"):
-        Checkpoint(3)
     with pytest.raises(kn.InputError):
         Checkpoint(path, every=0)
     with refused("no-effect", setting="checkpoint"):
@@ -188,21 +149,9 @@ def test_replicas_go_on_in_other_stacks(path, monkeypatch):
     assert same(found, whole, 1e-9)
 
 
-def test_trainings_of_one_run_have_files_of_their_own(tmp_path):
-    own = Checkpoint(tmp_path / "long.name.safetensors", every=7, resume=True)
-    run = Run((3,), DOUBLE, callbacks=(own,))
-    (first,), (again,) = run.part("k3-tuned").callbacks, run.part("k3-tuned").part("all").callbacks
-    assert first.path == tmp_path / "long.name-k3-tuned.safetensors"
-    assert (first.every, first.resume, run.part("k3").seeds) == (7, "if there", (3,))
-    assert again.path == tmp_path / "long.name-k3-tuned-all.safetensors"
-    assert run.part("").callbacks == run.callbacks == (own,)
-
-
-@pytest.mark.parametrize("as_text", [False, True])
-def test_a_fresh_random_seed_is_in_the_file(path, as_text):
+def test_a_fresh_random_seed_is_in_the_file(path):
     """random_state=None takes another one each time: to go on, the first is needed."""
-    nodes = np.arange(60)
-    file = str(path) if as_text else path
+    nodes, file = np.arange(60), str(path)
 
     def fit(random_state, resume):
         callbacks = [kn.Checkpoint(file, resume=resume)]

@@ -9,11 +9,10 @@ import torch
 import kernode as kn
 from kernode.storage import read_tensors
 from kernode.training.checkpoint import Checkpoint
-from kernode.training.loop import STACK_NUMBERS, stack_slices
-from kernode.training.run import Run
+from kernode.training.loop import STACK_NUMBERS
 from parts import METHODS
 from refusals import refused
-from tasks import DOUBLE, SHORT, SINGLE, CutAt, PowerCutError, labelled_nodes, node_task, trained
+from tasks import SHORT, CutAt, PowerCutError, labelled_nodes, node_task, trained
 
 JOINT = METHODS["joint"]
 AVERAGED = replace(SHORT, averaging=0.7)
@@ -47,12 +46,6 @@ def test_kept_epoch_has_the_best_accuracy_and_then_the_lowest_loss():
         assert epoch == loss.argmin() + 1
 
 
-def test_last_epoch_can_be_kept_instead():
-    best, last = trained(JOINT), trained(JOINT, replace(SHORT, selection="last"))
-    assert last.epochs.tolist() == [12]
-    assert np.array_equal(best.history["loss"], last.history["loss"])
-
-
 @pytest.mark.parametrize("epoch", [1, 4])
 def test_kept_parameters_are_those_of_the_kept_epoch(epoch):
     """Training that ends there leaves the same."""
@@ -74,12 +67,6 @@ def test_a_loop_that_pauses_ends_as_one_that_does_not():
     assert same(loop.trained(), trained(JOINT, seeds=(0, 1)))
 
 
-def test_same_seed_gives_the_same_bits_and_another_seed_does_not():
-    once, again, other = trained(JOINT), trained(JOINT), trained(JOINT, seeds=(1,))
-    assert same(once, again)
-    assert not torch.equal(once.parameters["map.weight_0"], other.parameters["map.weight_0"])
-
-
 # stacks
 
 
@@ -93,21 +80,6 @@ def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch,
     path = tmp_path / "c.safetensors"
     trained(own, replace(SHORT, epochs=5), **task, callbacks=(Checkpoint(path, every=2),))
     assert same(trained(own, **task, callbacks=(Checkpoint(path, resume=True),)), whole, 1e-9)
-
-
-def test_stacks_are_as_high_as_the_widest_layer_allows(monkeypatch):
-    run = Run(tuple(range(5)), DOUBLE)
-    one = {"narrow": torch.zeros(1, 9, 3), "wide": torch.zeros(1, 3, 8)}
-    monkeypatch.setitem(STACK_NUMBERS, "cpu", 2 * 100 * 8)
-    assert stack_slices(one, 100, run) == [slice(0, 2), slice(2, 4), slice(4, 6)]
-    assert stack_slices(one, 10_000, run) == [slice(i, i + 1) for i in range(5)]
-    assert stack_slices({}, 1, run) == [slice(0, 1600)]
-
-
-def test_draws_of_some_replicas_are_theirs_among_all():
-    run, index = Run((4, 9, 2), DOUBLE), torch.arange(5)
-    assert torch.equal(run.draws().words(7, index)[:, 1:], run.draws(slice(1, None)).words(7, index))
-    assert (Run((4, 9), SINGLE).precision, run.precision, run.replicas) == (32, 64, 3)
 
 
 # an average of the parameters
@@ -137,12 +109,6 @@ def test_the_average_is_that_by_hand():
     for i, epoch in enumerate(best.epochs):  # what is kept is the average of the kept epoch
         for name, value in averages[epoch - 1].items():
             assert torch.allclose(best.parameters[name][i], value[i], atol=1e-12), name
-
-
-def test_steps_are_those_without_an_average_and_only_what_is_evaluated_differs():
-    plain, averaged = trained(JOINT), trained(JOINT, AVERAGED)
-    assert np.allclose(plain.history["loss"], averaged.history["loss"], atol=1e-12)
-    assert not np.allclose(plain.history["validation_loss"], averaged.history["validation_loss"])
 
 
 def test_each_replica_of_a_stack_has_the_average_that_it_has_alone(monkeypatch):

@@ -179,7 +179,8 @@ def _test_scores(on: NodeModelOnGraph, nodes: np.ndarray) -> list[float]:
 
 def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str) -> dict[str, Any]:
     """Return the report; ``against``: the method that all others are compared with."""
-    pairs = [(against, name) for name in methods if name != against]
+    rest = [name for name in methods if name != against]
+    found = {metric: differences(figures, [(against, name) for name in rest], metric) for metric in METRICS}
     return {
         "data": [
             {
@@ -194,7 +195,8 @@ def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str
             for dataset, by_method in figures.items()
         ],
         "against": against,
-        "differences": [entry for metric in METRICS for entry in differences(figures, pairs, metric)],
+        "differences": [entry for metric in METRICS for entry in found[metric]],
+        "summary": [_standing(found["accuracy"], name) for name in rest],
         "questions": [
             {
                 "question": question,
@@ -230,6 +232,13 @@ def differences(figures: Figures, pairs: list[tuple[str, str]], metric: str) -> 
         }
         for (dataset, one, other, test), p in zip(found, corrected, strict=True)
     ]  # fmt: skip
+
+
+def _standing(entries: list[dict[str, Any]], other: str) -> dict[str, Any]:
+    """Data sets where the accuracy is significantly above another method's, and those where it is below."""
+    own = [entry for entry in entries if entry["against"] == other]
+    named = {word: [e["dataset"] for e in own if e["verdict"] == word] for word in ("better", "worse")}
+    return {"against": other, "of": len(own), "above": named["better"], "below": named["worse"]}
 
 
 def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
