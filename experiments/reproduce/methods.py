@@ -11,7 +11,7 @@ from kernode.errors import InputError
 from kernode.kernels import RBF, BaseKernel, Linear, Normalized
 from kernode.losses import Joint, KernelLoss, Softmax
 from kernode.losses.kernel_loss import kernel_losses
-from kernode.maps import FeatureMap, former
+from kernode.maps import FeatureMap
 from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training
@@ -120,10 +120,6 @@ def link_method(values: Mapping[str, Any], where: str) -> tuple[LinkMethod, Trai
 
 def _map(name: str, row: Values) -> FeatureMap:
     kind = Config.kinds.get(name)
-    if name in former.SETTINGS:  # as 0.2.0 had them: by these values results are found
-        flags = [one for one in former.FLAGS if one in row.left and name == "HopMLP"]
-        values = {one: row.take(one) for one in (*former.SETTINGS[name], *flags)}
-        return FeatureMap.from_json({"kind": name, **values})
     if kind is None or not issubclass(kind, FeatureMap):
         raise row.wrong("map", "a class of kernode.maps, such as HopMLP", name)
     return kind(**row.fields_of(kind))

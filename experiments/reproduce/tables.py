@@ -254,7 +254,7 @@ def _rows(
         reading = "-".join(map(str, chosen))
         cells = {}
         for dataset in facts["datasets"]:
-            own = {key: _on(dataset, value) for key, value in values.items()}
+            own = {key: value for key, of in values.items() if (value := _on(dataset, of)) is not None}
             settings = around | {"dataset": dataset} | own | dict(zip(readings, chosen, strict=True))
             paper = _printed(facts["kind"], section.get("paper", {}).get(dataset), f"{where}, [{name}]")
             cells[dataset] = Cell(table, name, dataset, reading, settings, paper)
@@ -262,8 +262,8 @@ def _rows(
 
 
 def _on(dataset: str, value: Any) -> Any:
-    """A value that differs between data sets is a table of them."""
-    return value[dataset] if isinstance(value, dict) and dataset in value else value
+    """A value that differs between data sets is a table of them; None: it is not set on this one."""
+    return value.get(dataset) if isinstance(value, dict) else value
 
 
 def _printed(kind: str, figure: Any, where: str) -> dict[str, Printed]:

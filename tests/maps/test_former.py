@@ -1,4 +1,4 @@
-"""Maps of 0.2.0 are read as today's and give the same g; results are found by what they were stored with."""
+"""Maps of 0.2.0 are read as today's and give the same g."""
 
 import json
 from itertools import pairwise
@@ -10,13 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphs import dense_features, graphs
-from kernode.config import Config
 from kernode.errors import InputError
 from kernode.hops import hop_matrices
 from kernode.maps import Diffusion, FeatureMap, HopMLP, HopNet, HopStages, Standardized
-from kernode.maps.former import FLAGS, current_parameters, former_json
-from kernode.tasks.classes.variants import VARIANTS
-from kernode.tasks.links.variants import LINK_VARIANTS
+from kernode.maps.former import FLAGS, current_parameters
 from tasks import DOUBLE
 
 PLAIN = {"kind": "HopMLP", "hidden": [4, 4], "outputs": 2, "normalize_rows": False}
@@ -133,16 +130,3 @@ def test_settings_go_to_the_map_that_has_them():
     assert FeatureMap.from_json(appnp) == Diffusion((8,), 3, 5, "plain", "pagerank", True, 0.3, biases=False)
     with pytest.raises(InputError):
         read(self_term="none")
-
-
-@pytest.mark.parametrize(
-    "variant", [*VARIANTS.values(), *LINK_VARIANTS.values()], ids=[*VARIANTS, *LINK_VARIANTS]
-)
-def test_former_json_of_a_variant_is_read_as_the_variant(variant):
-    former = json.loads(json.dumps(former_json(variant.method.to_json())))
-    assert Config.from_json(former) == variant.method
-    of_0_2 = not any(
-        name in json.dumps(former) for name in ("Stages", '"MLP"')
-    )  # others had no wrapper there
-    assert not any(name in json.dumps(former) for name in ('Diffusion"', "HopNet"))
-    assert not (of_0_2 and "Standardized" in json.dumps(former))

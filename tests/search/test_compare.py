@@ -17,10 +17,10 @@ from kernode.io import load_graph, split_nodes
 from kernode.metrics.significance import holm, paired
 from kernode.models.changes import by_part
 from kernode.search.baselines import METHODS, ComparedMethod, compared_method
-from kernode.search.compare import Comparison, differences, evaluate, report, run_comparisons, stored_settings
+from kernode.search.compare import Comparison, differences, evaluate, report, run_comparisons
 from kernode.search.results import Results, digest_of, read_record
 from kernode.search.trials import candidates_of
-from kernode.tasks.classes.variants import candidates, configure
+from kernode.tasks.classes.variants import candidates
 from refusals import refused
 from tasks import DOUBLE, SINGLE
 
@@ -176,44 +176,6 @@ def test_stored_results_of_cora_are_found():
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("compare/*.json")), ids=lambda path: path.stem)
 def test_a_stored_result_is_named_by_the_digest_of_its_settings(path):
     assert digest_of(read_record(path)["settings"]) == path.stem.rpartition("-")[2]
-
-
-OF_TRAINING = {
-    "kind": "Training", "epochs": 200, "learning_rate": 0.01, "weight_decay": 5e-4, "dropout": 0.5,
-    "selection": "best", "patience": None, "input_dropout": 0.0, "select_by": "accuracy",
-}  # fmt: skip
-OF_LOSSES = {"kernel_weight": 0.1, "margin": 0.1, "triplets": 10_000, "class_weights": None}
-
-
-@pytest.mark.parametrize(
-    ("variant", "changes", "words", "changed"),
-    [
-        ("k3", {}, ("joint", "hinge"), {}),
-        (
-            "k3",
-            {"margin": 0.5, "kernel_weight": 2.0},
-            ("joint", "hinge"),
-            {"margin": 0.5, "kernel_weight": 2.0},
-        ),
-        ("k3", {"kernel_loss": "squared", "triplets": 7}, ("joint", "squared"), {"triplets": 7}),
-        ("n1", {"class_weights": "balanced"}, ("softmax", "hinge"), {"class_weights": "balanced"}),
-        ("k3", {"objective": "kernel"}, ("kernel", "hinge"), {}),
-    ],
-)
-def test_results_are_found_by_the_settings_that_they_were_stored_with(variant, changes, words, changed):
-    """As 0.1.0 wrote them: a loss is a word of the method, and its settings stand among those of training."""
-    method, training = configure(variant, **changes)
-    stored = stored_settings(method, training)
-    assert {"kernel", "map"} < stored["method"].keys()
-    assert (stored["method"]["objective"], stored["method"]["kernel_loss"]) == words
-    assert stored["training"] == OF_TRAINING | OF_LOSSES | changed
-
-
-def test_a_method_without_a_loss_is_stored_with_the_usual_settings_of_one():
-    method, training = configure("label-propagation")
-    stored = stored_settings(method, training)
-    assert stored["method"].keys() == method.to_json().keys()
-    assert stored["training"] == training.to_json() | OF_LOSSES
 
 
 # Report

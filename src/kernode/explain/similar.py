@@ -16,7 +16,6 @@ from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_nodes
 from kernode.io.tables.columns import nodes_where
 from kernode.kernels.normalized import normalized
-from kernode.maps.former import former_json
 from kernode.tasks.classes.method import GRAM_BLOCK
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
@@ -73,7 +72,7 @@ def class_number(graph: Graph, name: Any) -> int:
 def owner(on: NodeModelOnGraph) -> dict[str, str]:
     """Which model and which graph something was made of: digests of both."""
     model = on.model
-    digest = hashlib.sha256(json.dumps(former_json(model.method.to_json()), sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(model.method.to_json(), sort_keys=True).encode())
     for name, value in sorted(model.parameters.items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
         digest.update(value.detach().cpu().contiguous().numpy().tobytes())

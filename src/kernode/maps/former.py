@@ -1,4 +1,4 @@
-"""Maps as kernode 0.1 and 0.2 wrote them: model files, checkpoints and stored results stay readable.
+"""Maps as kernode 0.2 wrote them, so that its model files stay readable.
 
 | 0.2.0 | today |
 |---|---|
@@ -20,7 +20,7 @@ import torch
 
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
-from kernode.config import RENAMED, Config
+from kernode.config import Config
 from kernode.maps.diffusion import pagerank_weights
 
 FLAGS: dict[str, Any] = {  # of HopMLP until 0.2.0
@@ -67,37 +67,6 @@ Config.former |= {
     "HopStages": _current_hop_stages,
     "APPNP": _current_appnp,
 }
-SETTINGS = {  # of maps that had others; by these stored results are found
-    "HopMLP": ("hidden", "outputs", "hops", "powers", "hop_weights", "normalize_rows"),
-    "APPNP": ("hidden", "outputs", "steps", "teleport", "normalize_rows"),
-}
-
-
-def former_json(values: Any) -> Any:
-    """The JSON of a part with all maps as 0.2.0 wrote them: stored results are found by it."""
-    if isinstance(values, list | tuple):
-        return [former_json(value) for value in values]
-    if not isinstance(values, dict):
-        return values
-    values = {name: former_json(value) for name, value in values.items()}
-    match values.get("kind"):
-        case "Diffusion":
-            biases = values.pop("biases")
-            if not biases and (values["powers"], values["hop_weights"]) == ("plain", "pagerank"):
-                own = {name: values[name] for name in values if name not in ("powers", "hop_weights", "hops")}
-                return own | {"kind": "APPNP", "steps": values["hops"]}
-            return values | {"kind": "HopMLP"} | ({"biases": True} if biases else {})
-        case "HopNet":
-            flags = {"norm": values.pop("norm"), "residual": values.pop("residual")}
-            flags |= {"per_hop": True, "biases": True}
-            loop = {"self_term": "both"} if values.pop("self_loop") else {}
-            return values | {"kind": "HopMLP"} | {name: True for name, on in flags.items() if on} | loop
-        case "HopStages":
-            return {"standardize": False} | values
-        case "Standardized" if values["map"]["kind"] in ("HopMLP", "HopStages"):
-            return values["map"] | {"standardize": True}
-    kind = {today: name for name, today in RENAMED.items()}.get(values.get("kind", ""))
-    return values | {"kind": kind} if kind else values
 
 
 def current_parameters(values: Any, parameters: Parameters, prefix: str = "") -> Parameters:

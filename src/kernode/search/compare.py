@@ -17,8 +17,6 @@ from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.io import split_nodes
 from kernode.io.node_split import is_per_class
-from kernode.losses import Hinge, Joint, KernelLoss
-from kernode.maps.former import former_json
 from kernode.metrics.accuracy import mean_and_std
 from kernode.metrics.significance import holm, paired
 from kernode.models.fit import RUNGS
@@ -27,10 +25,8 @@ from kernode.search.results import Results, digest_of
 from kernode.search.tasks import Failure, Task, run_tasks
 from kernode.search.trials import Trial, Trials, accuracies, candidates_of, pick_candidates
 from kernode.tasks.classes.evaluation import retrieval_of_run
-from kernode.tasks.classes.method import Method, NodeMethod
 from kernode.tasks.classes.variants import CHOICES
 from kernode.training.callbacks import Callback
-from kernode.training.settings import Training
 
 SPLIT = "0.6/0.2/0.2"
 CHOOSE_ON = 5  # splits
@@ -70,7 +66,9 @@ class Comparison:
             "fingerprint": self.graph.fingerprint,
             "split": self.split,
             "splits": self.splits,
-            "candidates": [stored_settings(one.method, one.training) for one in candidates],
+            "candidates": [
+                {"method": one.method.to_json(), "training": one.training.to_json()} for one in candidates
+            ],
             **_rule(self.method, len(candidates), self.choose_on),
         }
 
@@ -83,27 +81,6 @@ class Comparison:
     def name(self) -> str:
         """Graph and method."""
         return f"{self.graph.name}-{self.method.name}"
-
-
-def stored_settings(method: NodeMethod, training: Training) -> dict[str, Any]:
-    """Return settings as in stored results of all versions: those of a loss are among those of training."""
-    described = former_json(method.to_json())
-    loss = method.loss if isinstance(method, Method) else Joint()
-    if isinstance(loss, Joint):
-        joint = loss
-    else:
-        joint = Joint(kernel=loss) if isinstance(loss, KernelLoss) else Joint(softmax=loss)  # type: ignore[arg-type]
-    kernel: Any = joint.kernel
-    if isinstance(method, Method):
-        described.pop("loss")
-        described |= {"objective": loss.objective, "kernel_loss": type(kernel).__name__.lower()}
-    of_loss = {
-        "kernel_weight": joint.kernel_weight,
-        "margin": getattr(kernel, "margin", Hinge().margin),
-        "triplets": kernel.triplets,
-        "class_weights": joint.softmax.class_weights,
-    }
-    return {"method": described, "training": training.to_json() | of_loss}
 
 
 def _rule(method: ComparedMethod, candidates: int, choose_on: int) -> dict[str, Any]:

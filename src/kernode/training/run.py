@@ -15,7 +15,6 @@ from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.config import Config
 from kernode.graph import Graph
-from kernode.maps.former import former_json
 from kernode.training.callbacks import Callback
 from kernode.training.settings import Training
 
@@ -55,7 +54,7 @@ class Run:
         """What two runs must share for one to continue the other's checkpoint; epochs may grow."""
         facts = {
             "graph": graph.fingerprint,
-            "method": former_json(method.to_json()),
+            "method": method.to_json(),
             "training": training.to_json() | {"epochs": None},
             "data": hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in data)).hexdigest(),
             "seeds": self.seeds,
