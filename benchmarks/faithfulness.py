@@ -29,7 +29,7 @@ from torch import Tensor
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.compute.stack import part
-from kernode.explain.parts import NodeOutputs, Parts, Row, require_sum
+from kernode.explain.parts import Row
 from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import ball, induced
@@ -59,12 +59,11 @@ class Scores(torch.nn.Module):
 
 def ours(on: Any, node: int, target: int) -> np.ndarray:
     """What each node adds, exactly."""
-    own = part(on.parameters, "map.")
-    row = Row.of(NodeOutputs(require_sum(on.model.method.map), own, on.graph, on.place, 1), node)
-    towards = torch.zeros(1, len(on.model.classes), 1, dtype=torch.float64)
+    row = Row.of(on, node)
+    towards = torch.zeros(1, len(on.model.classes), dtype=torch.float64)
     towards[0, target] = 1
     adds = np.zeros(on.graph.n_nodes)
-    adds[row.nodes] = Parts.of(row, towards).by_node[0, :, 0]
+    adds[row.nodes] = row.by_node(towards)[0]
     return adds
 
 

@@ -75,6 +75,6 @@ def test_wrong_use_is_one_sentence(kernode, model, options, words):
     fails(kernode("explain", model, *options), 2, *words)
 
 
-def test_a_gcn_is_refused(kernode, graph_file):
-    kernode("fit", graph_file, "--variant", "gcn", "--epochs", 2, "--with-graph", "-q", "-o", "m.safetensors")
-    fails(kernode("explain", "m.safetensors", 0), 2, "GCN")
+def test_attention_is_refused(kernode, graph_file):
+    kernode("fit", graph_file, "--variant", "gat", "--epochs", 2, "--with-graph", "-q", "-o", "m.safetensors")
+    fails(kernode("explain", "m.safetensors", 0), 2, "GAT")

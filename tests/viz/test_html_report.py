@@ -182,7 +182,7 @@ def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits
         unseen = np.arange(90)
     assert first["chance"] == pytest.approx(100 * chances[unseen].max(axis=1).min(), abs=0.01)
     assert first["speaks_for"] or first["speaks_against"]
-    gcn = Contents(EvaluationData.of(learned(clusters, "jk", variant="gcn", epochs=2), plane="pca"))
+    gcn = Contents(EvaluationData.of(learned(clusters, "jk", variant="gat", epochs=2), plane="pca"))
     assert "GCN" in gcn.unsure["without_reasons"]
     assert all(not one["speaks_for"] for one in gcn.unsure["least_sure"])
 

@@ -110,13 +110,6 @@ def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
     )
 
 
-def top_rows(matrix: Tensor, rows: int) -> Tensor:
-    """The first rows of a CSR tensor, in the same memory."""
-    starts = matrix.crow_indices()[: rows + 1]
-    end = int(starts[-1])
-    return unchecked_csr(starts, matrix.col_indices()[:end], matrix.values()[:end], (rows, matrix.shape[1]))
-
-
 def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
     """The matrices of so many rows that stand on top of each other in a CSR tensor, in the same memory."""
     starts, shape = matrix.crow_indices(), (rows, matrix.shape[1])

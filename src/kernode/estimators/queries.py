@@ -80,8 +80,8 @@ class NodeQueries:
         make K(u, v). What is not shown is one remainder, so that the parts sum to the whole; of several
         replicas it is their mean, with its spread. ``print`` it, or take its fields.
 
-        Exact for maps that are a sum over neighbours (HopMLP, Diffusion, HopNet) and, of
-        two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
+        Exact for maps that are piecewise linear (HopMLP, Diffusion, HopNet, Stages, GCN, MLP), sums of such
+        and, of two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
         """
         whole("top", top, 1)
         known = self._on(graph)

@@ -20,7 +20,6 @@ class Part:
     spread: float | None = None
     hops: int | None = None  # of a node: how many edges away
     known_class: Any = None  # of a node: what the graph says
-    scores: tuple[float, ...] | None = None  # of a node: what it adds to the score of every class
     words: tuple[Part, ...] = ()  # of a node: its features, those that add most
     listed: bool | None = None  # of a node: False where only edges mention it
 
@@ -41,11 +40,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Hop:
-    """What all nodes that come in over so many edges add together."""
+    """What all nodes so many edges away add together."""
 
     hops: int
     value: float
-    scores: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,8 @@ class Features:
 class NodeExplanation:
     """Why a node has its class: what each neighbour, hop and feature added to its lead over another class.
 
-    ``value`` of a part is what it adds to score(of_class) − score(against); ``scores`` hold what it adds to
-    every class. Sums are complete: ``neighbours.whole + class_bias`` and the lead are the same number.
+    ``value`` of a part is what it adds to score(of_class) − score(against). Sums are complete:
+    ``neighbours.whole + class_bias`` and the lead are the same number.
     """
 
     node: Any

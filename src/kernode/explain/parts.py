@@ -1,242 +1,304 @@
-"""Exact sums: what each neighbour, hop, feature and pair of neighbours adds to numbers linear in g(v).
+"""Exact sums: what each neighbour, feature and pair of neighbours adds to a number that is linear in g(v).
 
-With its active units held, and LayerNorm's deviations, an MLP is linear in x and in its biases. So what a
-node adds splits into features and one constant, without a remainder. A feature's part says what it adds as
-the network stands, not what would happen without it: units could switch.
+With its active units held, and the deviations of LayerNorm, g(v) is linear in the first layer's products of
+all nodes and in the biases at all nodes. So the gradient times the value, of both, is what a node adds, and
+these parts sum to g(v) without a remainder. A part says what something adds as the network stands, not what
+would happen without it: units could switch.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from kernode.compute.chunks import chunks
 from kernode.compute.place import Place
-from kernode.compute.sparse import SparseMatrix, top_rows
-from kernode.compute.stack import Parameters
+from kernode.compute.stack import Parameters, part
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.graph.neighbourhoods import spheres
-from kernode.maps import FeatureMap
-from kernode.maps.hop_mlp import HopSum, Shares
+from kernode.graph.neighbourhoods import ball, induced, spheres
+from kernode.maps import FeatureMap, OnColumns
+from kernode.maps.base import LayeredMap
+from kernode.maps.columns import structure_names
+from kernode.maps.hop_mlp import HopSum
+from kernode.maps.layers.features import scaled_features
 from kernode.maps.layers.mlp import first_layer
+from kernode.maps.members import Members
+from kernode.maps.smoothed_kernel import SmoothedKernel
 
-_NODES = 2**12  # at a time: wide hidden layers of many replicas are held of no more
-_MOST = 0.1  # of all nodes: beyond, those of the whole graph are computed once and kept
+if TYPE_CHECKING:
+    from kernode.tasks.classes.on_graph import NodeModelOnGraph
+
+_ADDED = ("bias_", "norm_shift_", "batch_mean_")  # parameters that are added to the vector of every node
+_PLACE = Place.of(64, "cpu")
 _AT_A_TIME = 2**22  # products of pairs
 
 
 @dataclass(frozen=True)
-class NodeOutputs:
-    """z_t(u) of any nodes of a graph, for a stack of r replicas."""
+class Summand:
+    """g(v) of one map as a function of what belongs to single nodes, in float64."""
 
-    map: HopSum
-    parameters: Parameters
-    graph: Graph
-    place: Place
-    replicas: int
+    nodes: np.ndarray  # k that g(v) depends on, ascending
+    at: np.ndarray  # k: their rows in the tensors below, which may have more
+    first: Tensor  # rows × r × width: the first layer's product of each node
+    biases: list[Tensor]  # rows × r × width: the biases at each node, layer by layer
+    g: Tensor  # r × d, with a gradient to all of these
+    features: Callable[[np.ndarray], np.ndarray]  # of some nodes: m × f
+    entry: Tensor  # r × f × width: from features to the first layer's product
+    mean: Tensor | None = None  # r × f: what is subtracted from each feature before
+    column_names: tuple[str, ...] | None = None  # None: those of the graph
+    known_vectors: Tensor | None = None  # k × r × d, where the map gives them at once
 
-    @torch.no_grad()
-    def __call__(self, nodes: np.ndarray) -> Tensor:
-        """k × r × t × d, or k × r × 1 × d where all terms share it."""
-        if len(nodes) <= _MOST * self.graph.n_nodes:
-            return self._computed(nodes)
-        return self._all[torch.from_numpy(nodes)]
+    def by_node(self, towards: Tensor) -> Tensor:
+        """What each node adds to ⟨g(v), w⟩ with w (r × d): k × r."""
+        moving = [self.first, *self.biases]
+        pairs = zip(moving, self._slopes(towards, moving), strict=True)
+        return torch.stack([(value.detach() * slope).sum(dim=2) for value, slope in pairs]).sum(dim=0)[
+            self.at
+        ]
 
-    @cached_property
-    def term_weights(self) -> Tensor:
-        """ω_t: r × t, in float64."""
-        weights = self.map.term_weights(self.parameters, self.replicas, self.place)
-        return weights.detach().expand(self.replicas, -1).cpu().double()
+    @property
+    def vectors(self) -> Tensor:
+        """What each node adds to g(v): k × r × d."""
+        if self.known_vectors is not None:
+            return self.known_vectors
+        units = torch.eye(self.g.shape[1], dtype=torch.float64)
+        return torch.stack([self.by_node(unit.expand_as(self.g)) for unit in units], dim=2)
 
-    @cached_property
-    def _all(self) -> Tensor:
-        return self._computed(np.arange(self.graph.n_nodes))
+    def by_feature(self, nodes: np.ndarray, towards: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """What features of some nodes add to ⟨g(v), w⟩: columns (q) and values (m × r × q)."""
+        (slopes,) = self._slopes(towards, [self.first])
+        slopes = slopes[self.at[np.searchsorted(self.nodes, nodes)]]
+        features = self.features(nodes)
+        columns = np.flatnonzero(features.any(axis=0)) if self.mean is None else np.arange(features.shape[1])
+        x = torch.from_numpy(features[:, None, columns])
+        x = x if self.mean is None else x - self.mean
+        found = torch.einsum("mrw,rqw->mrq", slopes, self.entry[:, columns]) * x
+        return columns, found.numpy()
 
-    def _computed(self, nodes: np.ndarray) -> Tensor:
-        parts = []
-        for some in chunks(len(nodes), _NODES):
-            x = self.map.features_of(self.graph, nodes[some], self.place)
-            first = first_layer(self.parameters, x)
-            parts.append(self.map.node_outputs(self.parameters, first).cpu())
-        return torch.cat(parts).expand(-1, self.replicas, -1, -1)
+    def _slopes(self, towards: Tensor, of: list[Tensor]) -> list[Tensor]:
+        with torch.enable_grad():
+            whole = (self.g * towards).sum()
+        found = torch.autograd.grad(whole, of, retain_graph=True, allow_unused=True)
+        return [torch.zeros_like(value) if one is None else one for value, one in zip(of, found, strict=True)]
 
 
-def require_sum(feature_map: FeatureMap) -> HopSum:
-    """The map as a sum over neighbours, or a sentence where it is none."""
-    if isinstance(feature_map.unwrapped, HopSum):
-        return feature_map.unwrapped
-    raise InputError(
-        f"{type(feature_map).__name__} is not a sum over neighbours: what one of them adds depends on the "
-        "others, and there is no exact explanation. Train with HopMLP, Diffusion or HopNet, as the default "
-        "and the paper's variants do.",
-        "unsupported", map=type(feature_map).__name__,
-    )  # fmt: skip
+def summand(
+    feature_map: FeatureMap, parameters: Parameters, graph: Graph, node: int, known_g: Tensor
+) -> Summand:
+    """Take g(v) of one map apart; ``known_g``: g(v) itself, r × d."""
+    names = None
+    if isinstance(feature_map, OnColumns):
+        graph = feature_map.on(graph)
+        names, feature_map = _column_names(feature_map, graph), feature_map.map
+    inner: Any = feature_map.unwrapped
+    if isinstance(inner, SmoothedKernel):  # an exponential does not split: all of g(v) is the node's own
+        first = known_g.double().cpu()[None].requires_grad_()
+        return Summand(
+            nodes=np.array([node]),
+            at=np.array([0]),
+            first=first,
+            biases=[],
+            g=first[0],
+            features=lambda some: np.ones((len(some), 1)),
+            entry=first[0].detach()[:, None],
+            column_names=("smoothed features",),
+        )
+    _require_linear(inner, parameters)
+    own = {name: value.detach().cpu().double() for name, value in parameters.items()}
+    vectors = None
+    if isinstance(inner, HopSum):
+        shares = inner.shares(graph, node)
+        nodes = rows = shares.nodes
+        x = inner.features_of(graph, nodes, _PLACE)
+    else:
+        nodes, rows = ball(graph, [node], inner.reach), inner._part_around(graph, np.array([node]))
+        part, rows = (graph, np.arange(graph.n_nodes)) if rows is None else (induced(graph, rows), rows)
+        prepared = inner.prepare(part, _PLACE)
+        x = prepared.features
+    first = first_layer(own, x).clone().requires_grad_()
+    replicas = first.shape[1]
+    biases = {
+        name: value.expand(len(rows), -1, -1).clone().requires_grad_()
+        for name, value in own.items()
+        if name.startswith(_ADDED)
+    }
+    with torch.enable_grad():
+        if isinstance(inner, HopSum):
+            weights = inner.term_weights(own, replicas, _PLACE)  # r × t
+            share = torch.from_numpy(shares.values.T)[:, None] * weights  # k × r × t
+            z = inner.node_outputs(own | biases, first)  # k × r × t × d, or k × r × 1 × d
+            share = share if z.shape[2] > 1 else share.sum(dim=2, keepdim=True)
+            vectors = torch.einsum("krt,krtd->krd", share, z)
+            g, vectors = vectors.sum(dim=0), vectors.detach()
+        else:
+            g = inner.later_layers(own | biases, prepared, inner.sums(prepared, first), None)
+            g = g[:, int(np.searchsorted(rows, node))]
+
+    def features(some: np.ndarray) -> np.ndarray:
+        found: Any = scaled_features(graph.features[some], normalize_rows=inner.normalize_rows)
+        return np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
+
+    entry, mean = own["weight_0"], own.get("column_mean")
+    return Summand(
+        nodes=nodes,
+        at=np.searchsorted(rows, nodes),
+        first=first,
+        biases=list(biases.values()),
+        g=g,
+        features=features,
+        entry=entry if mean is None else entry * own["column_scale"][..., None],
+        mean=mean,
+        column_names=names,
+        known_vectors=vectors,
+    )
+
+
+def _require_linear(inner: FeatureMap, parameters: Parameters) -> None:
+    """Raise unless g(v) is linear at a node, in the products of the first layer."""
+    sums_first = isinstance(inner, HopSum) or (
+        isinstance(inner, LayeredMap)
+        and inner.multiplies_features
+        and type(inner).first_layer is LayeredMap.first_layer
+        and ("norm_scale_0" not in parameters or "batch_mean_0" in parameters)  # BatchNorm is affine in use
+    )
+    if not sums_first:
+        name = type(inner).__name__
+        raise InputError(
+            f"{name} is not linear at a node, and has no exact explanation. Train with the default, or with "
+            "HopMLP, Diffusion, HopNet, Stages or GCN.",
+            "unsupported", map=name,
+        )  # fmt: skip
+
+
+def _column_names(feature_map: OnColumns, graph: Graph) -> tuple[str, ...]:
+    if feature_map.columns == "structure":
+        return structure_names(graph.n_features)
+    names = range(graph.n_features) if graph.node_names is None else graph.node_names[: graph.n_features]
+    return tuple(f"neighbour {name}" for name in names)
 
 
 @dataclass(frozen=True)
 class Row:
-    """g(v) of one node, taken apart: Σ_u Σ_t A_t(u) z_t(u)."""
+    """g(v) of a model, taken apart: the vectors of its maps one after the other."""
 
+    graph: Graph
     node: int
-    shares: Shares
-    coefficients: Tensor  # k × r × t: A = ω a, in float64
-    z: Tensor  # k × r × t × d, or k × r × 1 × d
+    summands: tuple[Summand, ...]
 
     @classmethod
-    def of(cls, outputs: NodeOutputs, node: int) -> Row:
-        """Look no further than the map reaches."""
-        shares = outputs.map.shares(outputs.graph, node)
-        coefficients = torch.from_numpy(shares.values.T)[:, None] * outputs.term_weights
-        return cls(node, shares, coefficients, outputs(shares.nodes))
+    def of(cls, on: NodeModelOnGraph, node: int) -> Row:
+        """Take g(v) apart: of a sum of kernels each member's, otherwise that of the one map."""
+        method, parameters, g = on.model.method, part(on.parameters, "map."), on.g[:, node]
+        maps, known = [(method.map, parameters)], [g]
+        if isinstance(method.map, Members):
+            maps, known = list(method.map.parts(parameters)), list(g.split(method.kernel.widths, dim=1))
+        pairs = zip(maps, known, strict=True)
+        return cls(on.graph, node, tuple(summand(*one, on.graph, node, own) for one, own in pairs))
 
-    @property
+    @cached_property
     def nodes(self) -> np.ndarray:
-        """Whose features g(v) is made of: k."""
-        return self.shares.nodes
+        """Nodes that add to g(v): k, ascending."""
+        return np.unique(np.concatenate([one.nodes for one in self.summands]))
 
-    def vectors(self) -> Tensor:
-        """What each node adds to g(v): k × r × d, in float64."""
-        if self.z.shape[2] == 1:
-            return self.coefficients.sum(dim=2)[..., None] * self.z[:, :, 0].double()
-        return torch.einsum("krt,krtd->krd", self.coefficients, self.z.double())
-
+    @cached_property
     def g(self) -> Tensor:
-        """g(v): r × d, in float64."""
-        return self.vectors().sum(dim=0)
-
-
-@dataclass(frozen=True)
-class Parts:
-    """q numbers that are linear in g(v), of each of r replicas, as sums."""
-
-    by_node: np.ndarray  # r × k × q
-    by_hop: np.ndarray  # r × t × q
-
-    @classmethod
-    def of(cls, row: Row, targets: Tensor) -> Parts:
-        """The numbers ⟨g(v), w⟩ of some vectors w: r × d × q."""
-        z = row.z.double()
-        if z.shape[2] == 1:
-            seen = torch.bmm(z[:, :, 0].transpose(0, 1), targets)  # r × k × q
-            by_term = row.coefficients.permute(1, 2, 0)  # r × t × k
-            return cls((by_term.sum(dim=1)[..., None] * seen).numpy(), torch.bmm(by_term, seen).numpy())
-        seen = torch.einsum("krtd,rdq->krtq", z, targets) * row.coefficients[..., None]
-        return cls(seen.sum(dim=2).transpose(0, 1).numpy(), seen.sum(dim=0).numpy())
+        """g(v): r × Σ d_m."""
+        return torch.cat([one.g.detach() for one in self.summands], dim=1)
 
     @property
-    def whole(self) -> np.ndarray:
-        """The numbers themselves: r × q."""
-        total: np.ndarray = self.by_node.sum(axis=1)
-        return total
+    def widths(self) -> list[int]:
+        """d_m of each map."""
+        return [one.g.shape[1] for one in self.summands]
 
+    @cached_property
+    def vectors(self) -> Tensor:
+        """What each node adds to g(v): k × r × Σ d_m."""
+        return torch.cat([self._among_all(one, one.vectors) for one in self.summands], dim=2)
 
-def distances(outputs: NodeOutputs, row: Row) -> np.ndarray:
-    """How many edges away each node of a row is: k."""
-    hops, powers = row.shares.hops, getattr(outputs.map, "powers", "plain")
-    if powers != "released" and set(hops) == set(range(max(hops) + 1)):
-        # Every hop has a term, and none reaches farther than its hop: the first that reaches a node tells.
-        reached = np.where(row.shares.values != 0, np.array(hops)[:, None], max(hops))
-        return reached.min(axis=0)
-    found = np.zeros(len(row.nodes), np.int64)
-    for distance, sphere in enumerate(spheres(outputs.graph, [row.node], max(row.shares.hops))):
-        found[np.searchsorted(row.nodes, sphere)] = distance
-    return found
+    def by_node(self, towards: Tensor) -> np.ndarray:
+        """What each node adds to ⟨g(v), w⟩ with w (r × Σ d_m): r × k."""
+        found = [self._among_all(one, one.by_node(own)) for one, own in self._blocks(towards)]
+        return torch.stack(found).sum(dim=0).T.numpy()
+
+    @cached_property
+    def distances(self) -> np.ndarray:
+        """How many edges away each node is: k."""
+        found = np.full(len(self.nodes), -1)
+        for distance, sphere in enumerate(spheres(self.graph, [self.node], self.graph.n_nodes)):
+            found[np.isin(self.nodes, sphere)] = distance
+            if (found >= 0).all():
+                break
+        return found
+
+    def by_feature(
+        self, nodes: np.ndarray, towards: Tensor, names: Any, alone: int
+    ) -> tuple[dict[str, np.ndarray], list[dict[str, float]]]:
+        """What features of some nodes add to ⟨g(v), w⟩, by name: of all nodes together, r each.
+
+        And of each of the first ``alone`` nodes, as means over replicas.
+        """
+        totals: dict[str, np.ndarray] = {}
+        of_nodes: list[dict[str, float]] = [{} for _ in nodes[:alone]]
+        for one, own in self._blocks(towards):
+            here = np.flatnonzero(np.isin(nodes, one.nodes))
+            columns, values = one.by_feature(nodes[here], own)
+            known = names if one.column_names is None else one.column_names
+            own_names = [known[column] for column in columns.tolist()]
+            for name, total in zip(own_names, values.sum(axis=0).T, strict=True):
+                totals[name] = totals.get(name, 0.0) + total
+            here = here[here < alone]
+            for at, row in zip(here.tolist(), values[: len(here)].mean(axis=1), strict=True):
+                for column in np.flatnonzero(row).tolist():
+                    name = own_names[column]
+                    of_nodes[at][name] = of_nodes[at].get(name, 0.0) + float(row[column])
+        return totals, of_nodes
+
+    def _blocks(self, towards: Tensor) -> Iterator[tuple[Summand, Tensor]]:
+        return zip(self.summands, towards.split(self.widths, dim=1), strict=True)
+
+    def _among_all(self, one: Summand, values: Tensor) -> Tensor:
+        """Values of a map's nodes as values of all nodes, 0 where it has none."""
+        found = values.new_zeros((len(self.nodes), *values.shape[1:]))
+        found[torch.from_numpy(np.searchsorted(self.nodes, one.nodes))] = values
+        return found
 
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Where the values of largest magnitude stand, the largest first, of equals the first: … × k → … × count.
+    """Return positions of the values of largest magnitude, of equals the first.
 
-    >>> largest(np.array([[1.0, -2.0, 2.0], [0.0, 0.0, 1.0]]), 2).tolist()
-    [[1, 2], [2, 0]]
+    >>> largest(np.array([1.0, -2.0, 2.0]), 2).tolist()
+    [1, 2]
     """
-    return np.argsort(-np.abs(values), kind="stable")[..., :count]
-
-
-@dataclass(frozen=True)
-class Contributions:
-    """What the features of m nodes add to one number, of each of r replicas."""
-
-    by_feature: np.ndarray  # r × f: of all m nodes together
-    constant: np.ndarray  # r: of biases
-    slopes: Tensor  # m × r × width: what a unit of the first layer's product adds
-    entry: Tensor  # r × f × width: from features to that product
-    mean: Tensor | None  # r × f: what is subtracted from each feature before
-    x: Tensor | SparseMatrix  # m × f
-
-    @classmethod
-    @torch.no_grad()
-    def of(cls, outputs: NodeOutputs, row: Row, at: np.ndarray, target: Tensor) -> Contributions:
-        """Of the nodes at some places of a row, for ⟨g(v), w⟩ with w (r × d)."""
-        parameters, nodes = outputs.parameters, row.nodes[at]
-        x = outputs.map.features_of(outputs.graph, nodes, outputs.place)
-        first = first_layer(parameters, x).expand(-1, outputs.replicas, -1)
-        weights = row.coefficients[torch.from_numpy(at)]  # m × r × t
-        if row.z.shape[2] == 1:
-            weights = weights.sum(dim=2, keepdim=True)
-        towards = (weights[..., None] * target[:, None]).to(first)  # m × r × t × d, or m × r × 1 × d
-        slopes, constant = outputs.map.pull_back(parameters, first, towards)
-        entry, mean = parameters["weight_0"], parameters.get("column_mean")
-        if mean is not None:
-            entry = entry * parameters["column_scale"][..., None]
-        by_feature = _by_feature(x, slopes, entry, mean).cpu().double().numpy()
-        return cls(by_feature, constant.cpu().double().numpy(), slopes, entry, mean, x)
-
-    def of_nodes(self, count: int) -> np.ndarray:
-        """What each feature of the first so many nodes adds, node by node: count × r × f."""
-        rows = (
-            top_rows(self.x.matrix, count).to_dense() if isinstance(self.x, SparseMatrix) else self.x[:count]
-        )
-        x = rows[:, None]  # count × 1 × f
-        slopes = self.slopes[:count]
-        seen = torch.bmm(slopes.transpose(0, 1), self.entry.transpose(1, 2)).transpose(0, 1)
-        return (seen * (x if self.mean is None else x - self.mean)).cpu().double().numpy()
-
-
-def _by_feature(x: Tensor | SparseMatrix, slopes: Tensor, entry: Tensor, mean: Tensor | None) -> Tensor:
-    """What each feature of all m nodes together adds: r × f."""
-    m, r, width = slopes.shape
-    transposed = x.transpose if isinstance(x, SparseMatrix) else x.T
-    seen = (transposed @ slopes.reshape(m, r * width)).view(-1, r, width)  # f × r × width
-    if mean is not None:
-        seen = seen - mean.T[..., None] * slopes.sum(dim=0)
-    return (entry.transpose(0, 1) * seen).sum(dim=2).T
+    return np.argsort(-np.abs(values), kind="stable")[:count]
 
 
 @dataclass(frozen=True)
 class Pairs:
     """The largest of the k × l pairs, by the magnitude of their mean over replicas."""
 
-    left: np.ndarray  # p: places among the left node's parts
+    left: np.ndarray  # p: positions among the left node's parts
     right: np.ndarray  # p
     values: np.ndarray  # r × p
 
     @classmethod
     def of(cls, left: Tensor, right: Tensor, count: int) -> Pairs:
-        """Of parts a (k × r × d) and b (l × r × d), with ⟨a, b⟩ of each replica.
-
-        No pair is larger than the product of two norms. So parts are taken by their norms, the longest first,
-        and each is paired only with those that could still make one of the largest.
-        """
+        """Compare parts a (k × r × d) and b (l × r × d) by ⟨a, b⟩ of each replica."""
         k, r, d = left.shape
         a, b = left.reshape(k, r * d) / r, right.reshape(-1, r * d)  # then ⟨a, b⟩ is the mean over replicas
-        (of_a, by_a), (of_b, by_b) = (x.norm(dim=1).sort(descending=True, stable=True) for x in (a, b))
-        a, b, least, start = a[by_a], b[by_b], 0.0, 0
-        best = [a.new_empty(0), by_a.new_empty(0), by_b.new_empty(0)]  # values, and where: rows, columns
-        while start < k and (partners := int((of_b * of_a[start] >= least).sum())):
-            step = max(1, _AT_A_TIME // partners)
-            products = a[start : start + step] @ b[:partners].T
-            some = torch.topk(products.abs().flatten(), min(count, products.numel())).indices
-            rows, columns = some // partners, some % partners
-            found = products[rows, columns], rows + start, columns
-            joined = [torch.cat(both) for both in zip(best, found, strict=True)]
-            order = torch.argsort(joined[0].abs(), descending=True, stable=True)[:count]
-            best = [one[order] for one in joined]
-            least = float(best[0][-1].abs()) if len(order) == count else 0.0
-            start += step
-        i, j = by_a[best[1]], by_b[best[2]]
+        best = [a.new_empty(0), torch.empty(0, dtype=torch.int64)]  # values, and positions among k · l
+        step = max(1, _AT_A_TIME // len(b))
+        for start in range(0, k, step):
+            products = (a[start : start + step] @ b.T).flatten()
+            some = torch.topk(products.abs(), min(count, len(products))).indices
+            values, at = torch.cat([best[0], products[some]]), torch.cat([best[1], some + start * len(b)])
+            order = torch.argsort(values.abs(), descending=True, stable=True)[:count]
+            best = [values[order], at[order]]
+        i, j = best[1] // len(b), best[1] % len(b)
         return cls(i.numpy(), j.numpy(), (left[i] * right[j]).sum(dim=2).T.numpy())

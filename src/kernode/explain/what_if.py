@@ -15,7 +15,6 @@ from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
 from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, feature_names
-from kernode.explain.parts import Contributions
 from kernode.graph import Graph, typed_names
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
@@ -34,7 +33,7 @@ _ALL_PAIRS = 40  # candidates of which every pair is tried, before many go at on
 
 @dataclass(frozen=True)
 class WhatIf:
-    """Class probabilities of a node as things are, and as they would be."""
+    """Class probabilities of a node before and after a change."""
 
     node: Any
     classes: tuple[Any, ...]
@@ -53,7 +52,7 @@ class WhatIf:
         return self.classes[int(np.argmax(self.after))]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain values, but for the edit."""
+        """Return plain values, without the edit."""
         names = [str(name) for name in self.classes]
         before, after = (dict(zip(names, values, strict=True)) for values in (self.before, self.after))
         return {"node": self.node, "was": self.was, "becomes": self.becomes, "before": before, "after": after}
@@ -70,9 +69,8 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Smallest:
-    """The fewest of a node's own edges or features that were found to decide its class, all verified.
+    """The fewest of a node's own edges or features that decide its class, all verified; none where none do.
 
-    ``found`` is empty where none were found, which may be because features, or edges further away, decide.
     ``proved``: every smaller choice was tried; otherwise none of those found can be left out, but fewer
     others might do.
     """
@@ -85,7 +83,7 @@ class Smallest:
     names: tuple[Any, ...] = ()  # of those found
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return plain values."""
         found = {"of": self.what, "found": list(self.names), "proved": self.proved, "tried": self.tried}
         return {**self.result.to_json(), "smallest": found}
 
@@ -99,7 +97,7 @@ class Smallest:
 
 @cpu_threads(1)  # as explanations
 def what_if(on: NodeModelOnGraph, node: int, edit: Edit) -> WhatIf:
-    """Answer about one node of a graph that is otherwise; nearest centroids stay as they were trained."""
+    """Answer about a node of a changed graph; nearest centroids stay as they were trained."""
     edit.require(on.graph)
     return _Queries(on, node).result(edit)
 
@@ -107,7 +105,7 @@ def what_if(on: NodeModelOnGraph, node: int, edit: Edit) -> WhatIf:
 def as_edit(
     graph: Graph, node: Any, add: Any, remove: Any, features: Any, columns: Any = None
 ) -> tuple[int, Edit]:
-    """A node and what changes about it, as people hand them over: nodes and features by name or number."""
+    """Return a node and its changes from nodes and features by name or number."""
 
     def at(one: Any) -> int:
         return int(graph.find(as_nodes(np.atleast_1d(np.asanyarray(one))))[0])
@@ -128,7 +126,7 @@ def as_edit(
 def changed_features(
     graph: Graph, node: int, features: Mapping[Any, float], columns: Mapping[str, Any]
 ) -> dict[Pair, float]:
-    """Entries of X, by node and column, and what would stand there.
+    """Return new entries of X, by node and column.
 
     ``features`` are numbers as the model sees them, ``columns`` values as the table has them.
     """
@@ -138,9 +136,7 @@ def changed_features(
         column, number = column_of(graph, name), float(value)
         of = {"setting": "features", "name": name}
         if column in found:
-            raise InputError(
-                f"feature {name!r} would change twice. Give it, or its column, once.", "duplicate", **of
-            )
+            raise InputError(f"feature {name!r} would change twice. Give it once.", "duplicate", **of)
         if not np.isfinite(number):
             raise InputError(f"feature {name!r} must be a finite number. Got {value}.", "not-finite", **of)
         if bounds is not None and abs(number) > bounds[column]:
@@ -154,7 +150,7 @@ def changed_features(
 
 
 def column_of(graph: Graph, name: Any) -> int:
-    """The number of a column of X: by number, or by the name that explanations give it."""
+    """Return the number of a column of X by number, or by its name in explanations."""
     names = feature_names(graph)
     if isinstance(name, str) and name in names:
         return list(names).index(name)
@@ -220,15 +216,15 @@ def _candidates(on: NodeModelOnGraph, node: int, what: What) -> list[int]:
         adds = dict(zip(lead.row.nodes.tolist(), lead.by_node.mean(axis=0).tolist(), strict=True))
         own = on.graph.adjacency[[node]].indices.tolist()
         return sorted(own, key=lambda one: -adds.get(one, 0.0))
-    at = np.searchsorted(lead.row.nodes, [node])
-    words = Contributions.of(lead.outputs, lead.row, at, lead.towards).of_nodes(1)[0].mean(axis=0)
+    names = feature_names(on.graph)
+    (of_features,) = lead.row.by_feature(np.array([node]), lead.towards, names, 1)[1]
     row: Any = on.graph.features[[node]]
     row = row.toarray() if sparse.issparse(row) else row
-    return sorted(np.flatnonzero(row[0]).tolist(), key=lambda one: -words[one])
+    return sorted(np.flatnonzero(row[0]).tolist(), key=lambda one: -of_features.get(names[one], 0.0))
 
 
 class _Queries:
-    """One node of a model, asked again and again about slightly other graphs."""
+    """Answers of a model about one node of many changed graphs."""
 
     def __init__(self, on: NodeModelOnGraph, node: int) -> None:
         method = on.model.method

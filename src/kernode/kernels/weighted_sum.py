@@ -60,6 +60,13 @@ class WeightedSum(BaseKernel):
         pairs = zip(self.weights, embedded, strict=True)
         return torch.cat([weight**0.5 * one for weight, one in pairs], dim=-1)
 
+    def pull_back(self, x: Tensor, embedded: Tensor) -> Tensor:
+        """√w_m times that of each block."""
+        widths = [width * one.embedding_copies for width, one in zip(self.widths, self.kernels, strict=True)]
+        blocks = zip(x.split(list(self.widths), dim=-1), embedded.split(widths, dim=-1), strict=True)
+        found = (k.pull_back(*block) for k, block in zip(self.kernels, blocks, strict=True))
+        return torch.cat([w**0.5 * one for w, one in zip(self.weights, found, strict=True)], dim=-1)
+
     def pairs(self, x: Tensor, y: Tensor, parameters: Parameters = NONE) -> Tensor:
         """Σ_m w_m k_m(x_i, y_i)."""
         if self.dot_product:

@@ -57,11 +57,7 @@ class Shares:
     """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
 
     nodes: np.ndarray  # k, ascending
-    hops: tuple[int, ...]  # of each term: how many edges it goes
     values: np.ndarray  # t × k, in float64
-
-
-_CONSTANTS = ("bias_", "norm_shift_")  # parameters that are added, whatever the features are
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,7 @@ class HopSum(HopMap):
 
     def shares_from(self, graph: Graph, node: int, nodes: np.ndarray, values: np.ndarray) -> Shares:
         """The same from T_0 … T_H at that row: (H+1) × k."""
-        return Shares(nodes, (*range(self.hops + 1),), values)
+        return Shares(nodes, values)
 
     def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
         """ω: r × terms."""
@@ -140,27 +136,6 @@ class HopSum(HopMap):
         linear in x and in the biases.
         """
         return finish_mlp(parameters, first, None)[:, :, None]
-
-    @torch.enable_grad()
-    def pull_back(self, parameters: Parameters, first: Tensor, towards: Tensor) -> tuple[Tensor, Tensor]:
-        """Σ_u ⟨z(u), w(u)⟩ as a sum over the first layer's product, and over the biases.
-
-        Gives what a unit of the product of each node adds to it, over the product itself (k × r × width),
-        and what all biases add (r). w has the shape of z.
-        """
-        parameters = {
-            name: value.detach().clone().requires_grad_() if name.startswith(_CONSTANTS) else value.detach()
-            for name, value in parameters.items()
-        }
-        first = first.detach().clone().requires_grad_()
-        constants = [value for value in parameters.values() if value.requires_grad]
-        whole = (self.node_outputs(parameters, first) * towards).sum()
-        slopes, *of_constants = torch.autograd.grad(whole, [first, *constants], allow_unused=True)
-        added = torch.zeros(first.shape[1], dtype=first.dtype, device=first.device)
-        for value, slope in zip(constants, of_constants, strict=True):
-            if slope is not None:
-                added += (value.detach() * slope).sum(dim=1)
-        return slopes, added
 
     def _initial_weights(self, draws: Draws, place: Place) -> Parameters:
         if self.hop_weights != "learned":

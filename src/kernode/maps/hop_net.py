@@ -81,7 +81,7 @@ class HopNet(HopMLP):
         if not self.self_loop:
             return shares
         loop = (nodes == node) / (degrees(graph, np.array([node])) + 1)
-        return Shares(nodes, (*shares.hops, 0), np.concatenate([values, loop[None]]))
+        return Shares(nodes, np.concatenate([values, loop[None]]))
 
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """The output layers' values for each node: k × r × terms × d."""
