@@ -35,14 +35,6 @@ def test_a_name_is_no_id_where_the_first_column_is(workspace):
     assert "nodes.csv: took 'user_id' as id" in graph.notes
 
 
-def test_an_edge_list_may_begin_with_0_and_1(workspace):
-    """A downloaded list of friends begins with 0 1."""
-    workspace.write("friends.txt", "0 1\n0 2\n1 2\n")
-    graph = kn.read_table("friends.txt")
-    assert graph.n_edges == 3
-    assert any("it is an edge (a header, if" in note for note in graph.notes)
-
-
 def test_three_decimals_between_commas_are_decimals(workspace):
     """Measured to three digits; nobody writes thousands with points between commas."""
     pairs = [(i, i % 80 + 1, f"{1 + 8 * RANDOM.random():.3f}") for i in NUMBERS]

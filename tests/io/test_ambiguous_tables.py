@@ -68,21 +68,6 @@ def test_friends_by_number_are_one_numbering(workspace):
         assert kn.read_table("edges.csv").n_nodes == N
 
 
-def test_a_number_with_many_values_is_no_class(workspace):
-    """A monthly number of visits has 764 values in 2,277 rows, and was trained as 764 classes."""
-    rows = 2_277
-    visits = [19 + 7 * (i % 764) for i in range(rows)]
-    workspace.table("edges.csv", ("id1", "id2"), [(i, (i + 1) % rows) for i in range(rows)])
-    workspace.table("target.csv", ("id", "target"), enumerate(visits))
-    with refused("setting", setting="label") as caught:
-        kn.read_table("edges.csv", "target.csv", label="target")
-    assert "regression is not offered (764 different values in 2,277 rows)" in str(caught.value)
-    answer = workspace.kernode("fit edges.csv --nodes target.csv --label target")
-    assert "764 different values in 2,277 rows" in answer.refusal
-    workspace.table("target.csv", ("id", "target"), enumerate(visit % 5 for visit in visits))
-    assert kn.read_table("edges.csv", "target.csv", label="target").n_classes == 5
-
-
 def test_distrust_is_no_missing_weight(workspace):
     """Trust from -10 to 10: a tenth is below 0, and was dropped as rows that had no weight."""
     trust = [-1 - i % 10 if i % 10 == 0 else 1 + i % 10 for i in range(len(RING))]
@@ -106,18 +91,6 @@ def test_distrust_is_no_missing_weight(workspace):
         assert kn.read_table("trust.csv", like=graph).fingerprint == graph.fingerprint
     with refused("setting", setting="negative"):
         kn.read_table("trust.csv", negative="zero")
-
-
-def test_no_table_of_nodes_is_forgotten(workspace):
-    """Of two tables of nodes the first was forgotten."""
-    workspace.table("edges.csv", ("source", "target"), RING)
-    workspace.table("people.csv", ("id", "age"), [(i, 20 + i % 50) for i in range(N)])
-    workspace.table("teams.csv", ("id", "team", "label"), [(i, "ABC"[i % 3], "xy"[i % 2]) for i in range(N)])
-    graph = kn.read_table("edges.csv", ["people.csv", "teams.csv"])
-    assert graph.encoding.feature_names == ("constant", "age", "team=A", "team=B", "team=C")
-    assert graph.class_names == ("x", "y")
-    again = kn.read_table("edges.csv", ["teams.csv", "people.csv"], like=graph)
-    assert again.fingerprint == graph.fingerprint
 
 
 def test_a_number_that_is_an_id_is_no_feature():
@@ -145,20 +118,6 @@ def test_a_skewed_size_becomes_its_logarithm():
     assert np.allclose(linear.features[:, 2], np.clip(scaled, -5, 5), atol=1e-5)
     even = kn.read_table(*packages(size=[1000 + i for i in range(N)]))
     assert any(note.startswith("size: number, standardised") for note in even.notes)
-
-
-def test_names_that_tell_something_are_proposed():
-    """Package names say what a package is (+3.6 points on Debian's), and were only ids."""
-    kinds = "python", "perl", "haskell", "firmware"
-    name = [f"{kinds[i % 4]}-{'doc' if i % 8 < 4 else 'dev'}-{i}" for i in range(N)]
-    edges = {"source": [name[i] for i, _ in RING], "target": [name[j] for _, j in RING]}
-    nodes = {"package": name, "age": [i % 9 for i in range(N)]}
-    said = "nodes: the ids have words that recur; package:text among the features would use them"
-    assert said in kn.read_table(edges, nodes).notes
-    graph = kn.read_table(edges, nodes, features={"age": None, "package": "text"})
-    assert {"package: haskell", "package: doc"} <= {*graph.encoding.feature_names}
-    assert said not in graph.notes
-    assert not any("words that recur" in note for note in kn.read_table(*packages()).notes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")

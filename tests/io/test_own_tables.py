@@ -97,23 +97,6 @@ def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
     assert report["test"] == tested["test"]  # what is reported is what was tested
 
 
-@pytest.mark.slow
-def test_all_labels_are_spread_with_the_setting_that_validation_chose(tables, tmp_path, command):
-    folder, _, _ = tables
-    model = tmp_path / "m.safetensors"
-    fit = ("fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", model)
-    tested, taught = (
-        (json.loads(command(*fit, "--variant", "label-propagation", "--json", *more)[1]), Model.load(model))
-        for more in ((), ("--all-labels",))
-    )
-    graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
-    tried = tested[1].method.settings
-    share, clamped = tried[tested[1].history["validation_accuracy"].mean(axis=1).argmax()]
-    assert (taught[1].method.shares, taught[1].method.clamped) == ((share,), (clamped,))
-    assert np.array_equal(taught[1].train, np.flatnonzero(graph.labels >= 0)[None])
-    assert taught[0]["test"] == tested[0]["test"]
-
-
 def test_model_without_its_graph_reads_other_tables_and_answers(tables, tmp_path):
     folder, _, _ = tables
     graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
@@ -124,19 +107,6 @@ def test_model_without_its_graph_reads_other_tables_and_answers(tables, tmp_path
         model.predict(["p1"])
     again = kn.read_table(folder / "edges.csv", folder / "nodes.csv", like=model)
     assert model.predict(["p1", "p2"], graph=again).shape == (2,)
-
-
-def test_what_fit_prints_names_every_row(tables, tmp_path, command):
-    folder, _, _ = tables
-    status, out, err = command(
-        "fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic",
-        "-o", tmp_path / "m.safetensors", "--replicas", 1, "--epochs", 2,
-    )  # fmt: skip
-    assert status == 0
-    assert "nodes.csv: dropped 1 row that did not have 4 values (row 11)" in err
-    assert "edges.csv: dropped 2 rows that did not have 2 values (rows 6, 8)" in err
-    assert "text: text, TF-IDF of 9 words" in err
-    assert f"--nodes {folder / 'nodes.csv'}" in out  # the command that comes next
 
 
 def test_model_predicts_for_other_files_with_the_same_columns(tables, tmp_path, command):
@@ -178,14 +148,6 @@ def test_converted_tables_go_into_every_command(tables, tmp_path, command):
     fails(command("data", "convert", *given[:-1], tmp_path / "graph.csv"), 2, "graph.csv")
 
 
-def test_edges_alone_are_enough_for_links(tmp_path, command):
-    lattice = [[f"n{i}", f"n{(i + step) % 200}"] for i in range(200) for step in (1, 2, 3)]
-    edges = write_rows(tmp_path / "edges.csv", [["source", "target"], *lattice])
-    status, out, err = command("links", edges, "-o", tmp_path / "l.safetensors", *QUICK)
-    assert (status, err) == (0, "")
-    assert json.loads(out)["test"]["auc_mean"] > 85
-
-
 def test_held_out_edges_do_not_speak_through_positions(tables):
     folder, _, _ = tables
     graph = kn.read_table(folder / "edges.csv")
@@ -193,46 +155,6 @@ def test_held_out_edges_do_not_speak_through_positions(tables):
     alone = graph.encoding.placed(graph.features, split.graph.adjacency, graph.node_names)
     assert np.array_equal(split.graph.features, alone)
     assert not np.array_equal(split.graph.features, graph.features)
-
-
-def test_pairs_held_out_by_cross_validation_do_not_speak_through_positions(tables):
-    graph = kn.read_table(tables[0] / "edges.csv")
-    pairs = np.argwhere(np.triu(graph.adjacency.toarray()))[:100]
-    trained = kn.LinkPredictor(epochs=1).fit(pairs, graph=graph).split_.graph
-    alone = graph.encoding.placed(graph.features, trained.adjacency, graph.node_names)
-    assert trained.n_edges == 95
-    assert np.array_equal(trained.features, alone)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (("edges.csv",), 2, ("no node has a class", "--label COLUMN")),
-        (("edges.csv", "--nodes", "nodes.csv"), 2, ("no node has a class", "one of text, year, topic")),
-        (
-            ("edges.csv", "--nodes", "nodes.csv", "--label", "topics"),
-            2,
-            ("nodes.csv", "Did you mean 'topic'"),
-        ),
-        (("edges.csv", "--nodes", "none.csv", "--label", "topic"), 1, ("none.csv does not exist",)),
-        (
-            ("edges.csv", "--nodes", "nodes.csv", "--label", "topic", "--set", "table.features=year:numbers"),
-            2,
-            ("Got 'year:numbers'",),
-        ),
-        (("cora", "--nodes", "nodes.csv"), 2, ("cora")),
-        (("cora", "--label", "topic"), 2, ("cora",)),
-        (
-            ("edges.csv", "--nodes", "nodes.csv", "--predictions", "out.txt"),
-            2,
-            ("out.txt",),
-        ),
-        (("none.csv",), 1, ("none.csv does not exist. Check the path",)),
-    ],
-)
-def test_wrong_use_is_one_sentence(arguments, status, words, tables, command, monkeypatch):
-    monkeypatch.chdir(tables[0])
-    fails(command("fit", *arguments, "--quiet"), status)
 
 
 @pytest.mark.filterwarnings("ignore:this model knows nodes by their positions")

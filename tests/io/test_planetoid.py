@@ -35,11 +35,6 @@ def test_edges_are_merged_and_a_loop_counts_once(graph):
     assert graph.notes == ("merged 2 repeated edges", "dropped 1 self-loop")
 
 
-def test_the_graph_carries_the_data_sets_name_and_classes(graph):
-    assert graph.name == "pubmed"
-    assert graph.class_names == ("0", "1", "2")
-
-
 @pytest.mark.parametrize("file", planetoid.file_names("pubmed"))
 def test_a_tampered_file_is_refused_before_it_is_unpickled(raw_files, file, tmp_path):
     touched = tmp_path / "touched"

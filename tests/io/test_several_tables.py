@@ -21,13 +21,6 @@ def two_tables(workspace, shop):
     return "--nodes ages.csv --nodes tastes.csv"
 
 
-def test_two_tables_of_nodes_are_both_read(workspace, two_tables):
-    """The first of two --nodes was forgotten."""
-    facts = workspace.kernode(f"data info edges.csv {two_tables} --label taste --json").json
-    assert facts["nodes"] == 60
-    assert {"age: number", "spent: number"} <= {note.partition(",")[0] for note in facts["notes"]}
-
-
 def test_two_tables_go_through_every_command(workspace, shop, two_tables):
     answer = workspace.kernode(f"{FIT} {two_tables}")
     assert f"predict m.safetensors --graph edges.csv {two_tables}" in answer.out
@@ -75,21 +68,6 @@ def test_users_and_items_that_are_numbered_alike_are_kept_apart(workspace):
     )
 
 
-def test_distrust_is_a_weight_below_zero(workspace, shop):
-    """From −10 to +10: edges below 0 were dropped without a word."""
-    pairs = shop.bought_together
-    workspace.table(
-        "edges.csv",
-        ("source", "target", "weight"),
-        [(*pair, 3 - 5 * (at % 4 == 0)) for at, pair in enumerate(pairs)],
-    )
-    assert "--set table.negative=…" in workspace.kernode("data info edges.csv").refusal
-    facts = workspace.kernode("data info edges.csv --set table.negative=absolute --json").json
-    assert facts["edges"] == len(pairs)
-    facts = workspace.kernode("data info edges.csv --set table.negative=drop --json").json
-    assert facts["edges"] == len(pairs) - len(pairs[::4])
-
-
 @pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
 def test_tables_in_a_database_are_data(workspace, shop, kind):
     people = list(zip(map(str, shop.ids), shop.age, shop.spent, shop.taste, strict=True))
@@ -113,9 +91,3 @@ def test_tables_in_a_database_are_data(workspace, shop, kind):
     assert workspace.kernode("fit --dry-run", data).status == 0
     refusal = workspace.kernode("fit -o shop.db", data, *options).refusal
     assert "shop.db is in use by this command" in refusal
-
-
-def test_a_database_that_is_not_there_is_named(workspace):
-    answer = workspace.kernode("data info duckdb:shop.db?edges=follows")
-    assert answer.status == 1
-    assert "shop.db" in answer.err

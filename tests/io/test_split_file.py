@@ -158,12 +158,6 @@ def test_a_file_that_is_not_a_split_is_refused(npz, changes, code):
         read_split(npz(**arrays), GRAPH)
 
 
-@pytest.mark.parametrize("test", [[12], [-1], [0.5], ["n3"]])
-def test_nodes_that_are_not_in_the_graph_are_refused(npz, test):
-    with pytest.raises(InputError, match=r"split\.npz, test: "):
-        read_split(npz(**PARTS | {"test": test}), GRAPH)
-
-
 def test_nodes_without_a_class_are_refused_in_every_part(npz):
     for part, nodes in PARTS.items():
         labels = GRAPH.labels.copy()
@@ -191,11 +185,6 @@ def test_a_table_that_is_not_a_split_is_refused(text, rows, code):
         read_split(text("s.csv", f"node,part\n{rows}\n"), NAMED)
 
 
-def test_a_table_with_a_node_of_another_graph_is_refused(text):
-    with pytest.raises(InputError, match=r"s.csv, test: no node of 'clusters' is called 'n99'"):
-        read_split(text("s.csv", "node,part\nn0,train\nn99,test\n"), replace(NAMED, name="clusters"))
-
-
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
@@ -211,9 +200,3 @@ def test_a_table_with_a_node_of_another_graph_is_refused(text):
 def test_other_files_are_refused(text, name, content, code):
     with refused(code):
         read_split(text(name, content), GRAPH)
-
-
-@pytest.mark.parametrize("name", ["none.npz", "none.json", "none.csv"])
-def test_a_missing_file_is_refused(tmp_path, name):
-    with refused("no-file", path=str(tmp_path / name)):
-        read_split(tmp_path / name, GRAPH)

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kernode as kn
 from kernode.cli import main
 from kernode.errors import InputError
 from kernode.graph.adjacency import checked_adjacency
-from kernode.io import Synthetic, load, load_graph, synthetic
+from kernode.io import Synthetic, load, load_graph, split_nodes, synthetic
 from kernode.io.planetoid import fetch
 from kernode.io.registry import is_registered
 from kernode.io.synthetic import BlockModel, class_affinity, class_bounds, draw_features, is_synthetic
@@ -64,19 +63,12 @@ def test_what_a_name_leaves_out_is_as_by_default():
     ("name", "setting"),
     [
         ("synthetic:node=5", "data"),
-        ("synthetic:nodes=50,,degree=3", "data"),
         ("synthetic:nodes=50,nodes=60", "data"),
         ("synthetic:nodes", "nodes"),
         ("synthetic:nodes=1e6", "nodes"),
-        ("synthetic:nodes=-5", "nodes"),
-        ("synthetic:nodes=٣", "nodes"),
         ("synthetic:nodes=1", "nodes"),
-        ("synthetic:nodes=9999999999", "nodes"),
-        ("synthetic:degree=2.5", "degree"),
         ("synthetic:nodes=20,degree=11", "degree"),
-        ("synthetic:degree=0", "degree"),
         ("synthetic:nodes=20,classes=21,degree=2", "classes"),
-        ("synthetic:classes=0", "classes"),
         ("synthetic:features=0", "features"),
         ("synthetic:seed=9223372036854775808", "seed"),
     ],
@@ -84,17 +76,6 @@ def test_what_a_name_leaves_out_is_as_by_default():
 def test_a_name_that_is_wrong_is_refused(name, setting):
     with refused("setting", setting=setting):
         load_graph(name)
-
-
-def test_a_prefix_that_is_misspelled_is_an_unknown_data_set():
-    with refused("unknown", what="data set", name="synthetik:nodes=50"):
-        load_graph("synthetik:nodes=50")
-
-
-def test_sizes_are_whole_numbers():
-    for nodes in (2.5, "50", None, True):
-        with refused("setting", setting="nodes"):
-            Synthetic(nodes=nodes)
 
 
 def test_a_synthetic_graph_is_loaded_by_its_name_and_needs_no_file():
@@ -234,9 +215,8 @@ def nearest(x, labels, train, test):
     return (scores.argmax(axis=1) == labels[test]).mean()
 
 
-@pytest.mark.parametrize("settings", ["", ",degree=20,classes=40,features=128", ",degree=5,classes=3"])
-def test_features_and_edges_say_something_and_more_together(settings):
-    graph, split = load(f"synthetic:nodes=20000{settings}")
+def test_features_and_edges_say_something_and_more_together(large):
+    graph, (split,) = large, split_nodes(large, "jk", [0])
     labels, train, test = graph.labels, split.train, split.test
     votes = np.zeros((graph.n_nodes, graph.n_classes))
     votes[train, labels[train]] = 1
@@ -263,22 +243,7 @@ def test_a_seed_gives_the_same_bits_everywhere_and_for_ever():
     assert graph.labels[:12].tolist() == [2, 2, 4, 3, 1, 4, 0, 2, 1, 1, 4, 0]
 
 
-def test_another_seed_gives_another_graph():
-    one, other = (load_graph(f"synthetic:nodes=300,seed={seed}") for seed in (0, 1))
-    assert (one.adjacency != other.adjacency).nnz > 2000
-    assert (one.features != other.features).mean() > 0.99
-    assert (one.labels != other.labels).mean() > 0.7
-
-
 # models
-
-
-def test_a_model_finds_its_synthetic_graph_by_name(tmp_path):
-    graph, split = load("synthetic:nodes=80,degree=4,features=6,classes=2")
-    model = kn.NodeKernelClassifier(epochs=3, triplets=50, random_state=0)
-    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    again = kn.load_model(model.save(tmp_path / "model.safetensors"))
-    np.testing.assert_array_equal(again.predict(split.test), model.predict(split.test))
 
 
 def test_commands_take_a_synthetic_name(tmp_path, monkeypatch, capsys):

@@ -1,6 +1,5 @@
 """People's own tables: real files, every kind of bad row, and what is said about each."""
 
-import gzip
 from decimal import Decimal
 
 import numpy as np
@@ -8,12 +7,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import feather, parquet
 from scipy import sparse
 
 import kernode as kn
 from kernode.config import Config
-from kernode.errors import FileError, InputError, KernodeError, KernodeWarning
+from kernode.errors import FileError, InputError, KernodeError
 from kernode.io import load_graph, read_npz, write_npz
 from kernode.io.tables.encoding import Encoding
 from kernode.io.tables.kinds import Category, Date, Flag, Number, Text, Tokens, Vector
@@ -54,34 +52,6 @@ def test_csv_pair_becomes_the_graph_it_says(tmp_path):
     assert np.allclose(dense(graph)[:, 1], (year - year.mean()) / year.std())
     assert dense(graph)[:, 2].tolist() == [0, 1, 0, 1]
     assert graph.repairs == ()
-
-
-def as_files(folder, table):
-    """One table in every format."""
-    columns = table.to_pydict()
-    rows = list(zip(*columns.values(), strict=True))
-    lines = {mark: "\n".join(mark.join(map(str, row)) for row in [columns, *rows]) + "\n" for mark in ",\t;"}
-    paths = write(folder, t_csv=lines[","], t_tsv=lines["\t"], u_csv=lines[";"])
-    (folder / "t.csv.gz").write_bytes(gzip.compress(lines[","].encode()))
-    parquet.write_table(table, folder / "t.parquet")
-    feather.write_feather(table, folder / "t.feather", compression="uncompressed")
-    with pa.OSFile(str(folder / "t.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return [*paths, folder / "t.csv.gz", folder / "t.parquet", folder / "t.feather", folder / "t.arrow"]
-
-
-def test_every_format_and_memory_give_the_same_graph(tmp_path):
-    edges = pa.table({"source": ["a", "b", "c"], "target": ["b", "c", "a"], "weight": [1.5, 2.0, 0.5]})
-    nodes = pa.table({"id": ["a", "b", "c"], "age": [3, 5, 9], "label": ["u", "v", "u"]})
-    (tmp_path / "n").mkdir()
-    (tmp_path / "e").mkdir()
-    pairs = list(zip(as_files(tmp_path / "e", edges), as_files(tmp_path / "n", nodes), strict=True))
-    pairs += [(edges, nodes), (edges.to_pydict(), nodes.to_pydict()), (edges.to_pandas(), nodes.to_pandas())]
-    graphs = [kn.read_table(*pair) for pair in pairs]
-    assert len({graph.fingerprint for graph in graphs}) == 1
-    assert graphs[0].adjacency.data.max() == 2.0
-    assert all(graph.class_names == ("u", "v") for graph in graphs)
-    assert all(graph.encoding == graphs[0].encoding for graph in graphs)
 
 
 @pytest.mark.parametrize(
@@ -351,9 +321,6 @@ def test_files_that_are_no_tables(tmp_path):
     (broken,) = write(tmp_path, broken_parquet=b"PAR1 is not enough")
     with pytest.raises(FileError, match=r"broken\.parquet cannot be read"):
         kn.read_table(broken)
-    (arrow,) = write(tmp_path, broken_arrow=b"nothing")
-    with pytest.raises(FileError, match=r"broken\.arrow cannot be read"):
-        kn.read_table(arrow)
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match=r"folder\.csv is a folder"):
         kn.read_table(tmp_path / "folder.csv")
@@ -365,33 +332,6 @@ def test_files_that_are_no_tables(tmp_path):
         kn.read_table({"source": ["a"], "target": ["b", "c"]})
     with pytest.raises(InputError, match="hold no edge and no node"):
         kn.read_table({"source": pa.array([], pa.string()), "target": pa.array([], pa.string())})
-
-
-def test_integer_ids_are_names():
-    ids = np.random.default_rng(0).permutation(20)
-    edges = {"source": ids[:-1], "target": ids[1:]}
-    graph = kn.read_table(edges, {"id": ids, "x": np.arange(20.0)})
-    assert graph.find(graph.node_names).tolist() == list(range(20))
-    with pytest.warns(kn.KernodeWarning, match="integers were taken as names"):
-        assert graph.find(ids).tolist() == list(range(20))
-
-
-def test_streams_of_record_batches_and_kinds_that_do_not_fit():
-    edges = pa.table({"source": ["a"], "target": ["b"]})
-    assert kn.read_table(edges.to_reader()).n_edges == 1
-    nodes = {"id": ["a", "b"], "t": ["some words", "other words"]}
-    for kind in ("number", "date"):
-        with pytest.raises(InputError, match=f"column 't' holds no {kind}. Choose another kind"):
-            kn.read_table(edges, nodes, features={"t": kind})
-    with pytest.raises(InputError, match=r"^nodes: there is no column 'x' for the ids"):
-        kn.read_table(edges, nodes, id="x")
-
-
-def test_table_without_rows_is_only_its_header(tmp_path):
-    edges, nodes = write(tmp_path, e_csv="source,target\n", n_csv="id,x\na,1\nb,2\n")
-    with pytest.warns(KernodeWarning, match="the graph has no edge: none is listed; only features"):
-        graph = kn.read_table(edges, nodes)
-    assert (graph.n_nodes, graph.n_edges) == (2, 0)
 
 
 def test_index_of_a_data_frame_is_a_column_if_it_has_a_name(tmp_path):
@@ -428,13 +368,6 @@ def test_whole_numbers_are_the_same_however_they_are_written(tmp_path):
     assert again.class_names == ("false", "true")
     assert again.labels.tolist() == [0, 1]
     assert dense(again).tolist() == [[1, 1, 0, 0, 1], [1, 0, 0, 1, 0]]
-
-
-def test_class_called_none_is_a_class_and_na_is_named():
-    nodes = {"id": ["a", "b", "c"], "x": [1, 2, 3], "label": ["none", "mild", "NA"]}
-    graph = kn.read_table({"source": ["a", "b"], "target": ["b", "c"]}, nodes)
-    assert graph.class_names == ("mild", "none")
-    assert any("took 'NA' in column 'label' as not known (1 row)" in note for note in graph.notes)
 
 
 def test_files_of_other_kinds(tmp_path):

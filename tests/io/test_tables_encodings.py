@@ -22,21 +22,6 @@ def test_the_encoding_is_seen(tmp_path, encoding, ending, packed):
     assert notes == ([expected] if encoding == "cp1252" else [])
 
 
-@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
-def test_both_byte_orders_of_utf_16(tmp_path, mark):
-    path = tmp_path / "edges.tsv"
-    text = EDGES.replace(",", "\t")
-    path.write_bytes(mark + text.encode("utf-16-le" if mark == b"\xff\xfe" else "utf-16-be"))
-    assert kn.read_table(path).n_edges == 3
-
-
-def test_each_file_is_looked_at_by_itself(tmp_path):
-    (tmp_path / "e.csv").write_bytes(EDGES.encode("utf-8"))
-    (tmp_path / "n.csv").write_bytes("id,x\nMüller,1\nMöller,2\nMäller,4\n€,5\n".encode("cp1252"))
-    graph = kn.read_table(tmp_path / "e.csv", tmp_path / "n.csv")
-    assert graph.n_nodes == 4
-
-
 @pytest.mark.parametrize("place", [10, 2**16 + 100])
 def test_a_byte_far_down_is_seen_as_well(tmp_path, place):
     rows = b"source,target\n" + b"ann,bob\n" * (place // 8) + "Müller,Möller\n".encode("cp1252")
@@ -74,12 +59,6 @@ def test_model_reads_other_files_in_their_own_encodings(tmp_path):
     assert kn.read_table(tmp_path / "f.csv", like=first).fingerprint == first.fingerprint
     (tmp_path / "g.csv").write_bytes("source,target\nŁódź,Müller\n".encode("cp1250"))
     assert kn.extend(first, None, tmp_path / "g.csv", encoding="cp1250").node_names.tolist()[-1] == "Łódź"
-
-
-@pytest.mark.parametrize("encoding", ["UTF-8", "utf8", "U8"])
-def test_utf_8_is_utf_8_by_any_name(tmp_path, encoding):
-    (tmp_path / "edges.csv").write_bytes(EDGES.encode())
-    assert kn.read_table(tmp_path / "edges.csv", encoding=encoding).n_nodes == 4
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])

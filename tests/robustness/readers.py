@@ -201,13 +201,6 @@ def _bytes(write, *given):
     return content.getvalue()
 
 
-def _arrow(table, stream):
-    import pyarrow as pa
-
-    with pa.ipc.new_file(stream, table.schema) as file:
-        file.write_table(table)
-
-
 def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
     """By name; what they need lies in a folder. ``trained``: those of models, too, trained first."""
     import pyarrow as pa
@@ -231,7 +224,6 @@ def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
         ),
         "packed edges": Reader(as_file(folder, "e.csv.gz", read_table), (_gzip(EDGES.encode()),)),
         "parquet": Reader(as_file(folder, "e.parquet", read_table), (_bytes(parquet.write_table, table),)),
-        "arrow": Reader(as_file(folder, "e.arrow", read_table), (_bytes(_arrow, table),)),
         "npz": Reader(
             as_file(folder, "g.npz", read_npz),
             ((folder / "whole.npz").read_bytes(), _bytes(lambda file: np.savez(file, **benchmark))),

@@ -190,7 +190,7 @@ def changed(draw, seeds):
 
 
 NAMES_OF_READERS = (
-    *("edges", "nodes", "packed edges", "parquet", "arrow", "npz", "split", "split table", "settings"),
+    *("edges", "nodes", "packed edges", "parquet", "npz", "split", "split table", "settings"),
     *("record", "map", "kernel", "planetoid", "sealed graph", "sealed store"),
 )
 OF_MODELS = (*("sealed model", "sealed model with its graph", "sealed links", "sealed checkpoint"),)

@@ -87,7 +87,6 @@ READERS = {
     "split as JSON": lambda path: read_split(path.rename(path.with_suffix(".json")), GRAPH),
     "CSV": lambda path: read_table(path.rename(path.with_suffix(".csv"))),
     "Parquet": lambda path: read_table(path.rename(path.with_suffix(".parquet"))),
-    "Arrow": lambda path: read_table(path.rename(path.with_suffix(".arrow"))),
     "record": read_record,
     "study": _open_study,
 }
@@ -297,35 +296,6 @@ def test_tables_that_unfold_to_more_than_the_memory_are_refused(tmp_path):
         assert (tmp_path / name).stat().st_size < 300_000
         with little_memory(2**28):
             assert reason in refused(read_table, tmp_path / name)
-
-
-def test_rows_of_which_no_byte_is_stored_take_no_memory(tmp_path):
-    """A column that is all null has a length, and nothing else."""
-    import pyarrow as pa
-
-    path, few, many = tmp_path / "e.arrow", 54_321, 2**38
-    columns = pa.table({"source": pa.nulls(few), "target": pa.nulls(few)})
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, columns.schema) as made:
-        made.write_table(columns)
-    lengths = (np.int64(length).tobytes() for length in (few, many))
-    path.write_bytes(path.read_bytes().replace(*lengths))
-    with little_memory(2**33):
-        assert "of memory" in refused(read_table, path)
-
-
-def test_an_arrow_file_whose_offsets_lead_elsewhere_is_refused(tmp_path):
-    import pyarrow as pa
-
-    path = tmp_path / "e.arrow"
-    columns = pa.table({"source": ["first", "second", "third"], "target": ["a", "b", "c"]})
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, columns.schema) as made:
-        made.write_table(columns)
-    assert read_table(path).n_edges == 3
-    offsets = np.array([0, 5, 11, 16], np.int32).tobytes()
-    wrong = np.array([0, 5, 2**20, 16], np.int32).tobytes()
-    assert path.read_bytes().count(offsets) == 1
-    path.write_bytes(path.read_bytes().replace(offsets, wrong))
-    assert "cannot be read as a table" in refused(read_table, path)
 
 
 def test_a_model_that_names_nodes_below_zero_is_refused(tmp_path):

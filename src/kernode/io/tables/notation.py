@@ -21,13 +21,12 @@ MISSING = (
     "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "<na>", "-nan", "?", "-", "",
     "#div/0!", "#ref!", "#value!", "#num!", "#name?", "#null!", "#spill!", "#calc!",
 )  # fmt: skip
-_TOGETHER = 100  # columns that are seen in one query
 _FEW = 3  # values like 1.073: fewer may have three decimals by chance
 
 _BLANK = r"[ \t\x{a0}\x{2009}\x{202f}]"
 _APOSTROPHE = r"['\x{2019}]"
 _SIGN = r"[+\x{2212}-]"
-UNIT = r"(?i:€|\$|£|¥|kr\.?|chf|eur|usd|gbp|jpy|sek|nok|dkk|%)"
+UNIT = r"(?i:€|\$|£|¥|kr|chf|eur|usd|gbp|jpy|sek|nok|dkk|%)"
 _POWER = "(?:[eE][+-]?[0-9]+)?"
 _INNER = r"[0-9.,'\x{2019} \t\x{a0}\x{2009}\x{202f}]"
 _VALUE = (
@@ -37,7 +36,7 @@ _VALUE = (
 _DATE = "^([0-9]{1,2})([/.-])([0-9]{1,2})[/.-]([0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(?:[T ].*)?$"
 _PLAIN = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_UNIT_SQL = "replace(lower(p.before || p.after), 'kr.', 'kr')"
+_UNIT_SQL = "lower(p.before || p.after)"
 _FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
 
 
@@ -118,13 +117,8 @@ class NumberNotation(Notation):
             f"({also}regexp_full_match({p}.body, {sql_text(_body(self.decimal, group))}))"
             for also, group in (("", self.thousands), (f"{p}.body SIMILAR TO '.*[.,].*[.,].*' AND ", ",."))
         )
-        of_unit = f"replace(lower({p}.before || {p}.after), 'kr.', 'kr') IN {texts(*units)}"
-        good = f"{p}.body <> '' AND ({fits}) AND {of_unit}"
-        read = f"WHEN {good} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
-        if self.decimal == "," or self.unit == "%":
-            return f"CASE {read}"
-        written = plain_text(column)  # as programs write: seen faster than all else
-        return f"CASE WHEN regexp_full_match({written}, '{_PLAIN}') THEN TRY_CAST({written} AS DOUBLE) {read}"
+        good = f"{p}.body <> '' AND ({fits}) AND lower({p}.before || {p}.after) IN {texts(*units)}"
+        return f"CASE WHEN {good} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
 
     def __str__(self) -> str:
         parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
@@ -202,7 +196,12 @@ class Look(SimpleNamespace):
 
     @classmethod
     def of(cls, table: Table, column: str) -> Look:
-        """Look at the different values of a column of text, in one query."""
+        """Look at the different values of a column of text; at those of programs only as far as needed."""
+        there, plain, pointed = table.one(", ".join(plain_counts(table.sql(column))))
+        if there and plain == there:
+            seen = {**dict.fromkeys(_SEEN), **dict.fromkeys(_COUNTED, 0), "marks": [], "units": [""]}
+            counts = dict.fromkeys(("there", "point", "numbers"), there)
+            return cls(**seen | counts | {"comma": there - pointed, "only_point": pointed})
         fits = lambda sign: f"p.body <> '' AND regexp_full_match(p.body, {sql_text(_body(sign))})"  # noqa: E731
         date = lambda at: f"TRY_CAST(regexp_extract(x, {sql_text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
         once = f"SELECT {plain_text(table.sql(column))} AS x, count(*) AS n, min({table.row}) AS k"
@@ -214,13 +213,6 @@ class Look(SimpleNamespace):
         look = cls(**dict(zip(_SEEN, first(table.con.execute(sql)), strict=True)))
         look.marks, look.units = sorted(filter(None, look.marks or ())), sorted(look.units or ())
         return look
-
-    @classmethod
-    def of_plain(cls, there: int, pointed: int) -> Look:
-        """Of numbers as programs write them, some with a decimal point."""
-        seen = {**dict.fromkeys(_SEEN), **dict.fromkeys(_COUNTED, 0), "marks": [], "units": [""]}
-        counts = dict.fromkeys(("there", "point", "numbers"), there)
-        return cls(**seen | counts | {"comma": there - pointed, "only_point": pointed})
 
     @property
     def decimal(self) -> str | None:
@@ -241,16 +233,8 @@ class Look(SimpleNamespace):
 
 
 def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
-    """How columns of text read; those in which programs wrote numbers are seen together, in one query."""
-    names = [name for name in columns if is_text(table.types[name])]
-    looks: dict[str, Look] = {}
-    for start in range(0, len(names), _TOGETHER):
-        some = names[start : start + _TOGETHER]
-        found = table.one(", ".join(count for name in some for count in plain_counts(table.sql(name))))
-        for name, there, plain, pointed in zip(some, found[::3], found[1::3], found[2::3], strict=True):
-            is_plain = there and plain == there
-            looks[name] = Look.of_plain(there, pointed) if is_plain else Look.of(table, name)
-    return looks
+    """How columns of text read."""
+    return {name: Look.of(table, name) for name in columns if is_text(table.types[name])}
 
 
 @dataclass(frozen=True)
@@ -277,36 +261,29 @@ def number_notation(
     decimal = _decimal(table, name, look, clues)
     other, example = (".", look.first_point) if decimal == "," else (",", look.first_comma)
     if not sure and (look.point if decimal == "." else look.comma) < MOSTLY * look.there:
-        if clues.decimal:
-            what = f"has values like {example}, which the decimal sign {decimal!r} does not fit"
-            raise _conflict(table, name, what, "decimal")
-        signs = f"has decimal points and decimal commas ({look.first_point}, {look.first_comma})"
-        raise _conflict(table, name, signs)
+        raise _conflict(
+            table, name, f"has values like {example}, which the decimal sign {decimal!r} does not fit"
+        )
     units = [unit for unit in look.units if unit]
     if len(units) > 1 or look.units == ["", "%"]:
         raise _conflict(table, name, f"has numbers with {' and '.join([*units, 'without'][:2])}")
     marks = [mark for mark in look.marks if mark != decimal]
-    if other not in marks and look.doubtful and not (look.decimal == decimal and look.is_sure):
-        marks = [other, *marks] if other in look.doubtful_number else marks
+    if look.doubtful and other in look.doubtful_number and not (look.decimal == decimal and look.is_sure):
+        marks = [other, *marks]
     unit = units[0].upper() if units and len(units[0]) == 3 else "".join(units)
     return NumberNotation(name, decimal, marks[0] if marks else "", unit)
 
 
-def _conflict(table: Table, name: str, what: str, setting: str | None = None) -> InputError:
+def _conflict(table: Table, name: str, what: str) -> InputError:
     sentence = f"column {name!r} {what}. Write them alike, or leave the column out of features."
-    fields = {"setting": setting} if setting else {}
-    return table.error(sentence, "setting" if setting else "conflict", column=name, **fields)
+    return table.error(sentence, "conflict", column=name)
 
 
 def _decimal(table: Table, name: str, look: Look, clues: Clues) -> str:
     """The decimal sign: as the user says, as most values show, as the table's other columns have it."""
-    if said := clues.decimal:
-        # A column in which nothing is written as the user says can be about another country.
-        fits = look.doubtful + (look.only_point if said == "." else look.only_comma)
-        return said if look.decimal is None or fits else look.decimal
-    if look.decimal and look.is_sure:
-        return str(look.decimal)
-    if not look.doubtful:
+    if clues.decimal and (look.doubtful or look.decimal in (None, clues.decimal)):
+        return clues.decimal
+    if not look.doubtful or (look.decimal and look.is_sure):
         return "." if look.point >= look.comma else ","
     others = (one for one in clues.looks.values() if one.numbers >= MOSTLY * one.there and one.is_sure)
     seen = {one.decimal for one in others} - {None}
@@ -329,23 +306,17 @@ def date_notation(table: Table, name: str, look: Look, clues: Clues, *, sure: bo
         return None
     if not look.dated:
         return DateNotation(name)
-    wrong = {"dmy": look.month_first, "mdy": look.day_first}
-    if said := clues.dates:
-        if not sure and look.dated - wrong[said] + look.year_first < MOSTLY * look.there:
-            example = look.doubtful_date or look.first_date
-            what = f"has values like {example}, which the order {said} does not fit"
-            raise _conflict(table, name, what, "dates")
-        return DateNotation(name, said)
-    shown = look.day_first + look.month_first
-    if look.order and 2 * shown >= look.dated:
-        return DateNotation(name, look.order)
-    if look.day_first and look.month_first:
-        for order, others in wrong.items():
-            if look.dated - others >= MOSTLY * look.there and 2 * others < shown:
-                return DateNotation(name, order)
+    order = clues.dates or (look.order if 2 * (look.day_first + look.month_first) >= look.dated else None)
+    if order is None and look.dotted and not look.month_first:
+        order = "dmy"  # points are not used with the month first
+    if order is None and look.day_first and look.month_first:
         raise _conflict(table, name, "has dates with the day first and dates with the month first")
-    if look.dotted and look.order in (None, "dmy"):  # points are not used with the month first
-        return DateNotation(name, "dmy")
-    what = f"in column {name!r} dates like {look.doubtful_date} may have the day or the month first"
-    fix = "Say which order it is: dmy or mdy."
-    raise table.error(f"{what}. {fix}", "ambiguous", setting="dates", column=name)
+    if order is None:
+        what = f"in column {name!r} dates like {look.doubtful_date} may have the day or the month first"
+        fix = "Say which order it is: dmy or mdy."
+        raise table.error(f"{what}. {fix}", "ambiguous", setting="dates", column=name)
+    wrong = look.month_first if order == "dmy" else look.day_first
+    if not sure and look.dated - wrong + look.year_first < MOSTLY * look.there:
+        example = look.doubtful_date or look.first_date
+        raise _conflict(table, name, f"has values like {example}, which the order {order} does not fit")
+    return DateNotation(name, order)

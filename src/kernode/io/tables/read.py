@@ -38,14 +38,13 @@ from kernode.io.tables.notation import Clues, looks_at
 from kernode.io.tables.repairs import Repair
 from kernode.io.tables.source import DATABASES, database, is_text_file, open_table
 from kernode.io.tables.structure import Structure
-from kernode.io.tables.table import IDS, Reading, Table, choose, first, is_text, require, require_rows
+from kernode.io.tables.table import IDS, Reading, Table, choose, first, require, require_rows
 from kernode.io.tables.text_files import require_encoding
 from kernode.progress import report_progress
 
 POSITIONS = 64  # of nodes without any features
 _MOST_POSITIONS = 10_000
 _FAR = 2**40  # rows that no table has
-_LOOKED_AT = 20_000  # names in which words may recur
 _ROUNDED = r"-?[0-9]([.,][0-9]+)?[eE]\+[0-9]{1,3}"  # what a spreadsheet makes of a long number
 _MENTIONED = "SELECT s AS pos FROM pair UNION ALL SELECT t FROM pair"
 # Ids without what often differs between two tables: case, blanks, leading zeros, a decimal point.
@@ -461,7 +460,6 @@ class Tables:
         of, nodes, ends, label, features = self.of, self.nodes, self.ends, self.label, self.options.features
         assert ends is not None
         if features is None:
-            self.about += _hint_of_names(nodes[0]) if nodes else ()
             features = [name for name in of if name not in (nodes[0].id, label)]
         kinds = dict(features) if isinstance(features, Mapping) else dict.fromkeys(features)
         for name, kind in kinds.items():
@@ -583,18 +581,3 @@ def _positions(wanted: int | None, learned: Encoding) -> int:
     if not isinstance(wanted, int | np.integer) or not 0 <= wanted <= _MOST_POSITIONS:
         raise bad_setting("positions", f"an integer from 0 to {_MOST_POSITIONS:,}", wanted)
     return int(wanted) or (0 if learned.columns else POSITIONS)
-
-
-def _hint_of_names(nodes: Nodes) -> list[str]:
-    """A note where ids are made of words that recur: they may tell as much as a column."""
-    table, n = nodes.table, min(len(nodes.place), _LOOKED_AT)
-    if not is_text(table.types[nodes.id]) or n < 50:
-        return []
-    words = "unnest(regexp_extract_all(lower(id), '[a-z]{3,}')) AS w"
-    often = f"SELECT w FROM names GROUP BY w HAVING count(DISTINCT id) BETWEEN 2 AND {n // 4}"
-    query = (
-        f"WITH names AS (SELECT id, {words} FROM (SELECT {nodes.id_sql} AS id FROM {table.view} LIMIT {n})) "
-        f"SELECT count(DISTINCT id) FROM names SEMI JOIN ({often}) USING (w)"
-    )
-    hint = f"{table.name}: the ids have words that recur; {nodes.id}:text among the features would use them"
-    return [hint] if 2 * first(table.con.execute(query))[0] >= n else []

@@ -35,10 +35,9 @@ from kernode.storage import damaged, first_line, missing
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 PARQUET = (".parquet", ".pq")
-ARROW = (".arrow", ".feather", ".ipc")
 JSON = (".json", ".jsonl", ".ndjson")
 EXCEL = (".xlsx",)
-SUFFIXES = (*TEXT, *PARQUET, *ARROW, *JSON, *EXCEL)
+SUFFIXES = (*TEXT, *PARQUET, *JSON, *EXCEL)
 DATABASES = ("duckdb:", "sqlite:")
 _PACKED = (".gz", ".zst")
 _BROKEN = (zlib.error, csv.Error)
@@ -128,8 +127,7 @@ def open_table(con: Any, source: Any, what: str, reading: Reading) -> Table:
             return _from_parquet(con, path)
         if suffix in JSON:
             return _from_json(con, path)
-        columns = _arrow_file(path) if suffix in ARROW else _excel_file(path)
-        return _from_memory(con, columns, path.name, reading)
+        return _from_memory(con, _excel_file(path), path.name, reading)
     except (KernodeError, UnicodeEncodeError, duckdb.OutOfMemoryException):
         raise  # UnicodeEncodeError: a path that the locale cannot write
     except (duckdb.Error, ValueError, LookupError, OSError, EOFError, RecursionError, *_BROKEN) as error:
@@ -319,24 +317,6 @@ def _with_index(frame: Any, what: str, reading: Reading) -> tuple[Any, tuple[str
     in_order = type(index).__name__ == "RangeIndex"
     note = "left out the data frame's index, which has no name"
     return frame.reset_index(drop=True), () if in_order else (note,)
-
-
-def _arrow_file(path: Path) -> Any:
-    pa = import_extra("pyarrow", "arrow", "Arrow files")
-    from pyarrow import ipc
-
-    with pa.memory_map(str(path)) as source:
-        try:
-            columns = ipc.open_file(source).read_all()
-        except pa.ArrowInvalid:  # the same table as a stream
-            source.seek(0)
-            columns = ipc.open_stream(source).read_all()
-        # Columns of nulls are stored in no byte.
-        need, free = columns.num_rows * columns.num_columns, free_bytes()
-        if need > free:
-            raise too_large(f"{path.name}: its rows", need, free)
-        columns.validate(full=True)  # else functions follow offsets out of the memory
-        return columns
 
 
 def _excel_file(path: Path) -> dict[str, list[Any]]:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kernode.errors import InputError, bad_setting, warn
+from kernode.errors import InputError, bad_setting
 from kernode.io.tables.repairs import Repair
 from kernode.io.tables.table import (
     IDS,
@@ -34,8 +34,6 @@ _NUMBERED = re.compile("column [0-9]+")  # of a table without names
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _WINDOWS = "cp1252"  # what spreadsheets write in Western Europe and America
-# What charset-normalizer chooses from elsewhere: in a short text it cannot tell Windows-1252 from 1250.
-_CODE_PAGES = ["cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949"]
 
 
 def _layout(con: Any, name: str, start: str, usual: str, reading: Reading) -> Table:
@@ -163,25 +161,13 @@ def _parsed(con: Any, path: Path, file: Path, start: str, usual: str, reading: R
         table = table if numbers else replace(table, hidden=table.hidden - {names[0]})  # text there are ids
     require_rows(table, rows)
     if not is_regular:
-        _warn_of_swallowed_rows(table)
+        long = " OR ".join(f"contains({table.sql(name)}, chr(10))" for name in names)
+        count, row = table.one(f"count(*), min({table.row})", f"WHERE {long}")
+        if count:
+            table = table.noted(
+                f"{count:,} row{'s' * (count > 1)} of several lines (row {table.numbers(row)})"
+            )
     return table.noted(*(f"left out {name}, which has no name" for name in names if name in table.hidden))
-
-
-def _warn_of_swallowed_rows(table: Table) -> None:
-    """Warn of a cell with as many delimiters as the lines in it would have: two stray marks took rows."""
-    count = lambda cell, mark: f"(length({cell}) - length(replace({cell}, {sql_text(mark)}, '')))"  # noqa: E731
-    cells, mark = [table.sql(name) for name in table.types], str(table.delimiter)
-    between = len(cells) - 1
-    breaks = [count(cell, "\n") for cell in cells]
-    looks = " OR ".join(
-        f"({n} > 0 AND {count(cell, mark)} = {between} * {n} AND "
-        f"{count(f'string_split({cell}, chr(10))[1]', mark)} = {between - at})"
-        for at, (cell, n) in enumerate(zip(cells, breaks, strict=True))
-    )
-    found = table.one(f"{table.row}, greatest({', '.join(breaks)})", f"WHERE {looks} LIMIT 1")
-    if found is not None and between:
-        what = f"{table.name}, row {table.numbers(found[0])}: a quotation mark makes one row of"
-        warn(f"{what} {found[1] + 1:,} lines. Remove the mark or close it: these rows are not read.")
 
 
 def _count_lines(file: Path) -> int:
@@ -229,8 +215,6 @@ def _doubtful(sentence: str) -> InputError:
 
 def _require_western(path: Path) -> str:
     """Return a note on a text that is not UTF-8 and may be Windows-1252, as spreadsheets save; else raise."""
-    from charset_normalizer import from_bytes
-
     with open_bytes(path) as file:
         raw = b"".join(line for line in file.read(2**24).splitlines(keepends=True) if not line.isascii())
     marked = raw.decode(errors="replace")
@@ -244,10 +228,8 @@ def _require_western(path: Path) -> str:
     # Most letters of Western languages are ASCII.
     if "\ufffd" not in western and 2 * sum(not one.isascii() for one in letters) <= len(letters):
         return f"is not UTF-8, read as Windows-1252 ({strange(western)}); name its encoding if that is wrong"
-    best = from_bytes(raw, cp_isolation=_CODE_PAGES).best()
-    looks = "" if best is None else f"; it may be {best.encoding} ({strange(str(best))})"
-    what = f"{path.name} is neither UTF-8 nor Windows-1252{looks}"
-    raise _doubtful(f"{what}. Name its encoding, or save it in UTF-8.")
+    what = f"{path.name} is neither UTF-8 nor Windows-1252 ({strange(western)})"
+    raise _doubtful(f"{what}. Name its encoding, such as cp1250, or save it in UTF-8.")
 
 
 def require_encoding(name: Any) -> None:
