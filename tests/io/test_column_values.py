@@ -78,13 +78,6 @@ def test_a_column_of_new_rows_that_cannot_be_read_is_refused(written):
     both_ways(first, {"x": [written] * 3 + ["1"]}, f"no number in 3 of 4 values but '{written}'")
 
 
-def test_a_few_new_values_that_cannot_be_read_are_shown():
-    """A slip of the pen is missing, and the note says what stood there."""
-    first = kn.read_table(EDGES, nodes(x=["0.5", "0.25", "1.5", "2.5"]))
-    larger = kn.extend(first, {"id": new(3), "x": ["1", "abot 3", "2"]}, None)
-    assert "nodes: took 'x' as missing in 1 row that had no number there but 'abot 3' (row 1)" in larger.notes
-
-
 def test_new_categories_that_are_written_otherwise_are_warned_of():
     """Red became RED in the new export, and every colour a zero."""
     first = kn.read_table(EDGES, nodes(colour=["red", "blue", "red", "blue"]))
@@ -105,15 +98,6 @@ def test_what_excel_writes_for_a_failed_formula_is_missing(error):
     x = [str(1.5 + i) if i % 5 else error for i in range(60)]
     graph = kn.read_table(EDGES, nodes(x=x))
     assert graph.encoding.feature_names == ("constant", "x", "x is missing")
-
-
-def test_true_beside_other_values_is_true_alone():
-    """The first table had True, False and maybe; the new one only True, which was nothing."""
-    first = kn.read_table(
-        EDGES, nodes(sure=["True", "False", "maybe", "True"]), features={"sure": "category"}
-    )
-    larger = kn.extend(first, {"id": new(1), "sure": ["True"]}, None)
-    assert (larger.features[4] == first.features[0]).all()
 
 
 @pytest.mark.filterwarnings("error")

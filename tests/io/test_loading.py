@@ -9,11 +9,6 @@ from kernode.errors import InputError
 from kernode.io import datasets, load, load_graph, write_npz
 
 
-def test_a_graph_is_taken_as_it_is():
-    graph = load_graph("cora")
-    assert load_graph(graph) is graph
-
-
 def test_a_path_is_read_as_text_or_as_path(tmp_path, monkeypatch):
     write_npz(load_graph("cora"), tmp_path / "copy.npz")
     monkeypatch.chdir(tmp_path)

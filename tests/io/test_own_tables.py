@@ -11,7 +11,6 @@ import kernode as kn
 from commands import fails
 from graphs import clustered_graph
 from kernode.errors import InputError
-from kernode.io import read_npz
 from kernode.io.edge_split import split_edges
 from kernode.models.model import Model
 
@@ -81,34 +80,6 @@ def test_one_command_from_files_to_predictions(tables, tmp_path, command, monkey
     assert [column.kind for column in model.encoding.columns] == ["text", "number"]
 
 
-@pytest.mark.slow
-def test_all_labels_teach_the_model_that_is_saved(tables, tmp_path, command):
-    folder, _, _ = tables
-    model = tmp_path / "m.safetensors"
-    fit = ("fit", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", model)
-    report = json.loads(command(*fit, *QUICK, "--all-labels")[1])
-    graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
-    labelled = np.flatnonzero(graph.labels >= 0)
-    assert report["trained_again_on"] == len(labelled)
-    saved, tested = Model.load(model), json.loads(command(*fit, *QUICK)[1])
-    assert np.array_equal(saved.train, labelled[None])
-    names = np.array(saved.classes)[saved.train_labels[0]]
-    assert names.tolist() == [graph.class_names[label] for label in graph.labels[labelled]]
-    assert report["test"] == tested["test"]  # what is reported is what was tested
-
-
-def test_model_without_its_graph_reads_other_tables_and_answers(tables, tmp_path):
-    folder, _, _ = tables
-    graph = kn.read_table(folder / "edges.csv", folder / "nodes.csv", label="topic")
-    known = np.flatnonzero(graph.labels >= 0)
-    kn.NodeKernelClassifier("n1", epochs=5).fit(known, graph.labels[known], graph=graph).save(tmp_path / "m")
-    model = kn.load_model(tmp_path / "m")
-    with pytest.raises(InputError, match="the model was read without 'edges'"):
-        model.predict(["p1"])
-    again = kn.read_table(folder / "edges.csv", folder / "nodes.csv", like=model)
-    assert model.predict(["p1", "p2"], graph=again).shape == (2,)
-
-
 def test_model_predicts_for_other_files_with_the_same_columns(tables, tmp_path, command):
     folder, _, _ = tables
     model = tmp_path / "m.safetensors"
@@ -129,23 +100,6 @@ def test_model_predicts_for_other_files_with_the_same_columns(tables, tmp_path, 
     vectors = tmp_path / "v.npz"
     assert command("embed", model, "--graph", edges, "--nodes", nodes, "-o", vectors)[0] == 0
     assert np.load(vectors)["nodes"].tolist() == ["x", "y", "z"]
-
-
-def test_converted_tables_go_into_every_command(tables, tmp_path, command):
-    folder, _, _ = tables
-    out = tmp_path / "graph.npz"
-    given = (folder / "edges.csv", "--nodes", folder / "nodes.csv", "--label", "topic", "-o", out)
-    status, text, _ = command("data", "convert", *given, "--set", "table.features=text,year:category")
-    assert status == 0
-    assert "year: category" in text
-    assert [column.kind for column in read_npz(out).encoding.columns] == ["text", "category"]
-    model = tmp_path / "m.safetensors"
-    assert command("fit", out, "-o", model, *QUICK)[0] == 0
-    status, text, _ = command(
-        "predict", model, "--graph", folder / "edges.csv", "--nodes", folder / "nodes.csv", "--json"
-    )
-    assert (status, json.loads(text)["nodes"]) == (0, read_npz(out).n_nodes)
-    fails(command("data", "convert", *given[:-1], tmp_path / "graph.csv"), 2, "graph.csv")
 
 
 def test_held_out_edges_do_not_speak_through_positions(tables):

@@ -44,10 +44,6 @@ def test_new_nodes_may_arrive_in_two_tables(workspace, two_tables):
     assert [row["node"] for row in found["predictions"]] == [1, 2]
 
 
-def test_no_table_of_nodes_is_overwritten(workspace, two_tables):
-    assert "would be overwritten" in workspace.kernode(f"{FIT} {two_tables} --predictions ages.csv").refusal
-
-
 def test_users_and_items_that_are_numbered_alike_are_kept_apart(workspace):
     """1,892 users became artists."""
     random = np.random.default_rng(0)

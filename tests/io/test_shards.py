@@ -240,13 +240,6 @@ def test_a_file_that_is_cut_short_or_missing_is_refused_before_anything_is_read(
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("value", [None, [], [3], [None], ["0" * 64], {}, "0"])
-def test_digests_of_another_kind_are_refused(folder: Path, value: Any) -> None:
-    edit(folder, lambda values: values["digests"].update(labels=value))
-    with refused("damaged-file", path=str(folder / "labels.npy")):
-        Store.open(folder).labels()
-
-
 @pytest.mark.parametrize(
     ("name", "at", "value"),
     [

@@ -228,16 +228,6 @@ def test_lists_of_one_length_are_vectors_unless_they_are_text_or_said_to_be_toke
     assert isinstance(kn.read_table(EDGES, words).encoding.columns[0], Tokens)
 
 
-def test_new_tables_are_read_by_the_tokens_of_the_first():
-    edges = {name: EDGES[name] for name in ("source", "target")}
-    graph = kn.read_table(edges, {"id": list(TOKENS), "words": list(TOKENS.values())})
-    other = {"id": ["p0", "p1"], "words": [["0", "never seen"], None]}
-    later = kn.read_table({"source": ["p0"], "target": ["p1"]}, other, like=graph)
-    x = later.features.toarray() if hasattr(later.features, "toarray") else later.features
-    assert later.encoding == graph.encoding
-    assert np.count_nonzero(x, axis=1).tolist() == [2, 1]  # the constant, and one token that is known
-
-
 def test_several_tables_of_nodes_are_joined_by_id(plain):
     halves = [{"id": NODES["id"]} | {name: NODES[name] for name in names}
               for names in (("year", "price"), ("venue", "title", "label"))]  # fmt: skip

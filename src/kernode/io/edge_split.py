@@ -124,23 +124,21 @@ def _refuse(pairs: np.ndarray, where: str, why: str) -> None:
 
 def _counts(graph: Graph, **fractions: float) -> list[int]:
     """How many edges each part holds out."""
+    m, counts = graph.n_edges, []
     for part, value in fractions.items():
         if not isinstance(value, Real) or not 0 < value < 1:
             raise bad_setting(part, "a fraction between 0 and 1, both excluded", value)
-    # Exact: 0.29 · 100 edges are 29, though the product of the floats is 28.999999999999996.
-    exact = {part: Fraction(str(float(value))) for part, value in fractions.items()}
-    if sum(exact.values()) >= 1:
+        # Exact: 0.29 · 100 edges are 29, though the product of the floats is 28.999999999999996.
+        share = Fraction(str(float(value)))
+        counts.append(math.floor(share * m))
+        if not counts[-1]:
+            sentence = f"The graph '{graph.name}' has {m:,} edges, and {part}={value} of them is not one. "
+            sentence += f"Raise {part}, or use a graph with at least {math.ceil(1 / share):,} edges."
+            raise InputError(sentence, "too-few", setting=part)
+    if sum(counts) >= m or sum(fractions.values()) >= 1:
         must_be = "together with test less than 1, to leave edges for training"
         raise bad_setting("validation", must_be, fractions["validation"])
-    m = graph.n_edges
-    for part, share in exact.items():
-        if share * m < 1:
-            sentence = (
-                f"The graph '{graph.name}' has {m:,} edges, and {part}={fractions[part]} of them is not one. "
-                f"Raise {part}, or use a graph with at least {math.ceil(1 / share):,} edges."
-            )
-            raise InputError(sentence, "too-few", setting=part)
-    return [math.floor(share * m) for share in exact.values()]
+    return counts
 
 
 def draw_non_edges(graph: Graph, edges: np.ndarray, count: int, random: np.random.Generator) -> np.ndarray:

@@ -22,7 +22,7 @@ from kernode.io.archive import Archive, checked_csr, open_archive, read_header, 
 from kernode.io.exchange import from_scipy
 from kernode.io.tables.encoding import Encoding
 from kernode.io.tables.read import TableOrigin
-from kernode.io.tables.repairs import Repair
+from kernode.io.tables.table import Repair
 from kernode.storage import complete, damaged
 
 if TYPE_CHECKING:

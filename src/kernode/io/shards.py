@@ -30,7 +30,7 @@ from kernode.graph.graph import fingerprint_of
 from kernode.io.archive import checked_csr
 from kernode.io.tables.encoding import Encoding
 from kernode.io.tables.read import TableOrigin, Tables
-from kernode.io.tables.repairs import Repair
+from kernode.io.tables.table import Repair
 from kernode.progress import report_progress
 from kernode.storage import complete, damaged, first_line, write_whole
 

@@ -34,7 +34,6 @@ SOURCES, TARGETS = zip(*_ENDS, strict=True)
 WEIGHTS = ("weight", "weights", "w")
 NEGATIVE = ("absolute", "drop")  # what may be done to weights below 0
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-_OF_MANY = 5  # a column of ends names at least every so many-th listed node
 _FEWEST = 10  # ids of each kind, in two numberings
 _LONGEST = 1000  # characters: numpy holds every name in as much room as the longest takes
 _SHOWN = 5  # names in a note
@@ -150,7 +149,6 @@ def find_ends(con: Any, edges: Any, options: Any, clues: Clues, known: Sequence[
     target = choose(table, options.target, "target", TARGETS)
     if source is None and target is None:
         source, target = names[:2]
-        _refuse_other_ends(table, (source, target), options.weight, known)
         if not any(prefixes):
             _refuse_two_numberings(table, source, target)
         table = table.noted(f"took {source!r} as source and {target!r} as target")
@@ -206,36 +204,6 @@ def _with_first_edge(
             again = replace(reading, header=False, why=f"{name!r} is a node")
             return open_table(table.con, source, "edges", again)
     return table
-
-
-def _refuse_other_ends(
-    table: Table, ends: tuple[str, str], weight: str | None, known: Sequence[tuple[Table, str]]
-) -> None:
-    """Raise where one of the first two columns holds no listed node, and a later column does.
-
-    A rating or an hour may look like the ids of a few nodes; ends are ids of many.
-    """
-    selects = (f"SELECT {cell} AS id FROM {one.view} WHERE {cell} IS NOT NULL" for one, cell in known)
-    listed = " UNION ".join(selects)
-    count = first(table.con.execute(f"SELECT count(*) FROM ({listed})"))[0] if known else 0
-
-    def share(column: str) -> float:
-        """The share of a column's different values that are listed; 0 where these are few."""
-        if is_nested(table.types[column]):
-            return 0.0
-        values = f"SELECT DISTINCT {id_sql(table, [column])[0]} AS id FROM {table.view}"
-        joined = f"({values}) LEFT JOIN ({listed}) k USING (id) WHERE id IS NOT NULL"
-        there, distinct = first(table.con.execute(f"SELECT count(k.id), count(*) FROM {joined}"))
-        return there / distinct if _OF_MANY * there >= count and there else 0.0
-
-    strange = [name for name in ends if count and not share(name)]
-    others = table.columns if strange else []
-    fits = [one for one in others if one != weight and one.lower() not in WEIGHTS and share(one) >= 0.5]
-    if not set(fits) <= set(ends):
-        hold = f"{_list(fits)} do" if len(fits) > 1 else f"{fits[0]!r} does"
-        what = f"{strange[0]!r}, one of the first two columns, holds no id of the table of nodes, and {hold}"
-        fix = "Name the columns of the source and the target."
-        raise table.error(f"{what}. {fix}", "ambiguous", setting=("source", "target"))
 
 
 def _refuse_two_numberings(table: Table, source: str, target: str) -> None:

@@ -28,10 +28,9 @@ from kernode.io.tables.notation import (
     plain_counts,
     plain_text,
 )
-from kernode.io.tables.repairs import Repair
 from kernode.io.tables.source import too_large
 from kernode.io.tables.structure import Structure
-from kernode.io.tables.table import NUMERIC, Table, is_list, is_text
+from kernode.io.tables.table import NUMERIC, Repair, Table, is_list, is_text
 
 _FEW_VALUES = 50  # a column with so few is a category, however long they are
 _SHORT = 3.0  # words: longer values are text, where there are many different ones
@@ -282,7 +281,7 @@ def _are_ids(name: str, values: np.ndarray) -> bool:
 
 
 def new_categories(table: Table, column: Column, values: np.ndarray) -> tuple[str, ...]:
-    """A note on values of a category that the first table did not have; a warning where most are new."""
+    """A note on values of a category that the first table did not have, and a warning where most are new."""
     if not isinstance(column, Category):
         return ()
     unseen = np.diff(column.encode(values).indptr) == 0

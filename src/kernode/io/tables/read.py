@@ -35,10 +35,9 @@ from kernode.io.tables.encoding import (
 from kernode.io.tables.kinds import KINDS, Column
 from kernode.io.tables.labels import LABELS, USUAL, Labels, NotClassesError, UnknownLabels, read_labels
 from kernode.io.tables.notation import Clues, looks_at
-from kernode.io.tables.repairs import Repair
 from kernode.io.tables.source import DATABASES, database, is_text_file, open_table
 from kernode.io.tables.structure import Structure
-from kernode.io.tables.table import IDS, Reading, Table, choose, first, require, require_rows
+from kernode.io.tables.table import IDS, Reading, Repair, Table, choose, first, require, require_rows
 from kernode.io.tables.text_files import require_encoding
 from kernode.progress import report_progress
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from kernode.errors import InputError, bad_setting
-from kernode.io.tables.repairs import Repair
 from kernode.io.tables.table import (
     IDS,
     NUMBERS,
     START,
     Reading,
+    Repair,
     Table,
     open_bytes,
     require_rows,

@@ -12,7 +12,7 @@ from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io.tables.columns import with_target
-from kernode.io.tables.repairs import Repair
+from kernode.io.tables.table import Repair
 from kernode.maps.hop_mlp import HopSum
 from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model
