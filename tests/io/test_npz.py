@@ -1,14 +1,23 @@
+"""Graphs in NPZ files of both layouts, and in the tensors of a model file."""
+
 from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import kernode as kn
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
 from kernode.io import load_graph, read_npz, write_npz
+from kernode.io.npz import graph_from_tensors, graph_to_tensors
+from refusals import refused
 
 
 def benchmark_arrays(**changes) -> dict[str, np.ndarray]:
@@ -75,11 +84,6 @@ def test_weights_are_kept_only_where_they_say_something(save, stored, weights):
     assert sparse.triu(graph.adjacency).data.tolist() == weights
 
 
-def test_negative_weights_are_refused(save):
-    with pytest.raises(InputError, match=r"mine\.npz: edge 2 has weight -2"):
-        read_npz(save(adj_data=np.array([1.0, 1, -2, 1])))
-
-
 def test_all_missing_keys_are_named_at_once(tmp_path):
     np.savez(tmp_path / "other.npz", x=np.ones(3))
     with pytest.raises(InputError, match="lacks adj_data, adj_indices, adj_indptr, adj_shape, labels"):
@@ -89,11 +93,6 @@ def test_all_missing_keys_are_named_at_once(tmp_path):
 def test_a_graph_without_features_is_told_that_they_are_needed(save):
     with pytest.raises(InputError, match="has no node features, which kernode needs"):
         read_npz(save(**dict.fromkeys(("attr_data", "attr_indices", "attr_indptr", "attr_shape"))))
-
-
-def test_a_nan_is_named_with_file_node_and_column(save):
-    with pytest.raises(InputError, match=r"mine\.npz: features, node 2: column 2 is not a finite number"):
-        read_npz(save(attr_data=np.array([1, 1, np.nan], np.float32)))
 
 
 @pytest.mark.parametrize(
@@ -223,3 +222,37 @@ def test_a_header_that_says_something_else_is_refused(tmp_path, header, sentence
     rewritten(path, kernode=np.frombuffer(header, np.uint8))
     with pytest.raises(FileError, match=sentence):
         read_npz(path)
+
+
+GRAPH = kn.Graph.from_edges(
+    [(0, 1), (1, 2)], np.random.default_rng(0).normal(size=(4000, 1000)).astype(np.float32)
+)  # 16 MB
+
+
+def test_reading_takes_the_graphs_own_copy_and_little_more():
+    tensors, size = graph_to_tensors(GRAPH), GRAPH.features.nbytes
+    tracemalloc.start()
+    again = graph_from_tensors(tensors, Path("m"), GRAPH.fingerprint)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert again.fingerprint == GRAPH.fingerprint
+    assert peak < size + 20e6  # a fingerprint takes blocks of 16 MB
+
+
+def test_a_tensor_may_begin_anywhere_and_the_graph_does_not_change_with_it():
+    def moved(tensor):
+        return torch.cat([torch.zeros(1, dtype=torch.uint8), tensor])[1:]
+
+    tensors = {name: moved(tensor) for name, tensor in graph_to_tensors(GRAPH).items()}
+    again = graph_from_tensors(tensors, Path("m"), GRAPH.fingerprint)
+    for tensor in tensors.values():
+        tensor.zero_()
+    del again.__dict__["fingerprint"]
+    assert again.fingerprint == GRAPH.fingerprint
+
+
+@pytest.mark.parametrize("damage", [lambda t: t[:100], lambda t: t[:-1], torch.zeros_like, lambda t: t[:0]])
+def test_a_damaged_array_is_named(damage):
+    tensors = graph_to_tensors(GRAPH)
+    with refused("damaged-file", path="m"):
+        graph_from_tensors(tensors | {"features": damage(tensors["features"])}, Path("m"), GRAPH.fingerprint)

@@ -1,7 +1,5 @@
 """Nodes in several tables, ids of two kinds, distrust as a weight, and tables in databases."""
 
-import sqlite3
-
 import duckdb
 import numpy as np
 import pytest
@@ -64,25 +62,23 @@ def test_users_and_items_that_are_numbered_alike_are_kept_apart(workspace):
     )
 
 
-@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
-def test_tables_in_a_database_are_data(workspace, shop, kind):
+def test_tables_in_a_database_are_data(workspace, shop):
     people = list(zip(map(str, shop.ids), shop.age, shop.spent, shop.taste, strict=True))
     pairs = [(str(one), str(other)) for one, other in shop.bought_together]
-    con = (duckdb if kind == "duckdb" else sqlite3).connect("shop.db")
+    con = duckdb.connect("shop.db")
     con.execute("CREATE TABLE follows (source VARCHAR, target VARCHAR)")
     con.execute("CREATE TABLE users (id VARCHAR, age DOUBLE, spent DOUBLE, taste VARCHAR)")
     con.executemany("INSERT INTO follows VALUES (?, ?)", pairs)
     con.executemany("INSERT INTO users VALUES (?, ?, ?, ?)", people)
-    con.commit()
     con.close()
-    data = f"{kind}:shop.db?edges=follows&nodes=SELECT * FROM users WHERE age > 0"
+    data = "duckdb:shop.db?edges=follows&nodes=SELECT * FROM users WHERE age > 0"
     options = ("--label", "taste", "--epochs", 20, "--replicas", 1, "--variant", "k3-tuned", "--json")
     report = workspace.kernode("fit", data, *options).json
     assert (report["dataset"], report["model"]) == ("shop", "shop-k3-tuned.safetensors")
     assert workspace.kernode("predict shop-k3-tuned.safetensors --graph", data, "-o", "out.csv").status == 0
     assert shop.right(workspace.classes("out.csv")) > 0.9
     assert workspace.kernode("data convert -o store", data, "--json").json["nodes"] == 60
-    separate = f"data info {kind}:shop.db?follows --nodes {kind}:shop.db?users --json"
+    separate = "data info duckdb:shop.db?follows --nodes duckdb:shop.db?users --json"
     assert workspace.kernode(separate).json["nodes"] == 60
     assert workspace.kernode("fit --dry-run", data).status == 0
     refusal = workspace.kernode("fit -o shop.db", data, *options).refusal

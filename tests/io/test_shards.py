@@ -19,7 +19,6 @@ from kernode.compute.chunks import is_mapped
 from kernode.errors import FileError, InputError
 from kernode.graph import Graph
 from kernode.io import Store, load_graph, read_table, shards, write_store
-from kernode.io.registry import identify
 from kernode.io.shards import write_store_of_tables
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.io.tables.read import open_tables
@@ -92,23 +91,6 @@ def test_a_store_of_tables_equals_the_graph_of_the_tables(tmp_path_factory, draw
             assert_same(found, read_table(edges, given_nodes))
 
 
-def test_edges_that_duckdb_cannot_hold_are_refused_and_leave_nothing(tmp_path: Path) -> None:
-    with open_tables({"source": ["a"], "target": ["b"]}) as tables:
-        tables.con.execute("DROP TABLE pair")
-        with refused("file", path=str(tmp_path / "store")):
-            write_store_of_tables(tables, tmp_path / "store")
-    assert not (tmp_path / "store").exists()
-
-
-def test_cora_as_a_store_is_cora(tmp_path: Path) -> None:
-    cora = load_graph("cora")
-    store = write_store(cora, tmp_path / "cora")
-    assert identify(store) is identify(cora) is not None
-    assert_same(load_graph(tmp_path / "cora"), cora)
-    for name, array in {"indptr": cora.adjacency.indptr, "labels": cora.labels}.items():
-        np.testing.assert_array_equal(np.load(tmp_path / "cora" / f"{name}.npy"), array)
-
-
 def test_rows_are_those_of_the_graph_for_any_number_of_shares(tmp_path: Path) -> None:
     cora = load_graph("cora")
     store = write_store(cora, tmp_path)
@@ -137,23 +119,6 @@ def test_a_store_tells_its_sizes(tmp_path: Path) -> None:
     store = write_store(load_graph("cora"), tmp_path / "cora.store")
     known, counted = look_up(str(store.folder)), GraphSizes.of(load_graph("cora"))
     assert (known.entries, known.filled, known.known_as) == (counted.entries, counted.filled, "cora")
-
-
-def test_a_folder_without_a_store_is_refused(tmp_path: Path) -> None:
-    with refused("wrong-file"):
-        load_graph(tmp_path)
-    with refused("no-file"):
-        Store.open(tmp_path / "nowhere")
-
-
-def test_a_finished_store_and_a_folder_with_other_files_are_left_alone(tmp_path: Path) -> None:
-    store = write_store(SMALL, tmp_path / "store")
-    (tmp_path / "mine.txt").write_text("mine")
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for folder in (store.folder, tmp_path, tmp_path / "mine.txt"):
-        with refused("conflict", path=str(folder)):
-            write_store(SMALL, folder)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 # Damage

@@ -105,11 +105,6 @@ def test_tables_name_the_node_and_its_part(text):
         )
 
 
-def test_a_table_may_do_without_validation(text):
-    split = read_split(text("s.csv", "node,part\nn0,train\nn1,train\nn2,test\n"), NAMED)
-    assert listed(split) == {"train": [0, 1], "validation": [], "test": [2]}
-
-
 def test_a_file_is_a_split_wherever_one_is_asked_for(npz):
     path = npz(**PARTS)
     first, second = split_nodes(GRAPH, str(path), [5, 6])

@@ -71,14 +71,6 @@ def test_fastgcns_split_of_cora_is_the_papers(cora):
     assert split.test.tolist() == list(range(1708, 2708))
 
 
-def test_planetoids_split_of_cora_has_20_nodes_of_each_class(cora):
-    split = fixed_split(cora, "public")
-    assert sizes(split) == (140, 500, 1000)
-    assert np.bincount(cora.labels[split.train]).tolist() == [20] * 7
-    assert split.validation.tolist() == list(range(140, 640))
-    assert split.test.tolist() == fixed_split(cora, "fastgcn").test.tolist()
-
-
 def test_nodes_whose_label_is_hidden_are_left_out_of_fixed_splits(cora):
     labels = cora.labels.copy()
     hidden = [3, 1500, 2000]
@@ -94,12 +86,6 @@ def test_another_graph_has_no_fixed_split(cora, small, how):
     for graph in (small, renamed, shuffled):
         with pytest.raises(InputError, match=f"have the split {how}.*'{graph.name}' use jk, or sizes"):
             split_nodes(graph, how, [0])
-
-
-def test_fixed_splits_are_one_object_for_all_seeds(cora):
-    for how in ("fastgcn", "public", None):
-        first, second, third = split_nodes(cora, how, [0, 1, 2])
-        assert first is second is third
 
 
 # random splits

@@ -178,14 +178,6 @@ def test_a_draw_is_what_its_words_say(spec):
     assert model._draw(0, 20).tolist() == expected
 
 
-def test_edges_keep_to_classes_as_often_as_stated(large):
-    shares = np.bincount(large.labels) / large.n_nodes
-    chosen = class_affinity(10)
-    coo = large.adjacency.tocoo()
-    inside = (large.labels[coo.row] == large.labels[coo.col]).mean()
-    assert inside == pytest.approx(chosen + (1 - chosen) * (shares**2).sum(), abs=0.01)
-
-
 def test_degrees_follow_a_power_law(large):
     degrees = np.sort(np.diff(large.adjacency.indptr))[::-1]
     assert degrees.mean() == 10
