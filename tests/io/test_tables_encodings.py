@@ -117,7 +117,7 @@ def test_what_excel_saves_in_germany_is_read_as_it_is_meant(workspace, shop):
     notes = " | ".join(report["notes"])
     assert "customers.csv: is not UTF-8, read as Windows-1252" in notes
     assert "Alter: numbers with decimal comma" in notes
-    assert "Umsatz: numbers with decimal comma, points between thousands and €" in notes
+    assert "Umsatz: numbers with decimal comma, points between thousands, €" in notes
     assert "Kunde seit: dates with the day first" in notes
     assert report["repairs"] == []
 

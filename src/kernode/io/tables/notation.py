@@ -36,7 +36,6 @@ _VALUE = (
 _DATE = "^([0-9]{1,2})([/.-])([0-9]{1,2})[/.-]([0-9]{4})(?:[T ].*)?$"
 _YEAR_FIRST = "^([0-9]{4})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})(?:[T ].*)?$"
 _PLAIN = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_UNIT_SQL = "lower(p.before || p.after)"
 _FIRST = {"dmy": "day", "mdy": "month", "ymd": "year"}
 
 
@@ -121,11 +120,13 @@ class NumberNotation(Notation):
         return f"CASE WHEN {good} THEN TRY_CAST({sign} || {digits} AS DOUBLE) END"
 
     def __str__(self) -> str:
-        parts = ["decimal comma"] if self.decimal == "," else ["decimal point"] if self.is_plain else []
-        between = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
-        parts += [f"{between[self.thousands]} between thousands"] if self.thousands else []
-        parts += [self.unit] if self.unit else []
-        return f"{self.column}: numbers with {' and '.join(filter(None, [', '.join(parts[:-1]), parts[-1]]))}"
+        between = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}.get(self.thousands)
+        marks = [
+            "decimal comma" * (self.decimal == ","),
+            between and f"{between} between thousands",
+            self.unit,
+        ]
+        return f"{self.column}: numbers with {', '.join(filter(None, marks))}"
 
 
 @dataclass(frozen=True)
@@ -149,45 +150,42 @@ class DateNotation(Notation):
         return f"{self.column}: dates with the {_FIRST[self.order]} first"
 
 
-# What is counted in a column of text: x is a value, p its parts as a number, d1 and d2 day and month in
-# some order; point and comma say whether x is a number with that decimal sign, or with none.
-_SIGNED = "(p.body LIKE '%.%' OR p.body LIKE '%,%')"
-_COUNTED = {
-    "there": "x IS NOT NULL",
-    "point": "point",
-    "comma": "comma",
-    "numbers": "point OR comma",
-    "only_point": "point AND NOT comma",
-    "only_comma": "comma AND NOT point",
-    "doubtful": f"point AND comma AND {_SIGNED}",  # one number with a decimal point, another with a comma
-    "small": "regexp_full_match(p.body, '[0-9]{1,3}')",
-    "flags": f"lower(x) IN {texts(*YES, *NO)}",
-    "year_first": f"regexp_matches(x, {sql_text(_YEAR_FIRST)})",
-    "dated": "d1 IS NOT NULL",
-    "day_first": "d1 > 12 AND d2 <= 12",  # and in no other order
-    "month_first": "d2 > 12 AND d1 <= 12",
-}
-_EXAMPLES = {  # the first such value, as it is written
-    "doubtful_number": _COUNTED["doubtful"],
-    "doubtful_date": "d1 <= 12 AND d2 <= 12",
-    "first_date": "d1 IS NOT NULL",
-    "first_point": _COUNTED["only_point"],
-    "first_comma": _COUNTED["only_comma"],
-}
-_BETWEEN = (  # the mark between thousands
-    f"CASE WHEN regexp_matches(p.body, {sql_text(_BLANK)}) THEN ' ' "
-    f"WHEN regexp_matches(p.body, {sql_text(_APOSTROPHE)}) THEN chr(39) "
-    "WHEN p.body LIKE '%.%,%' OR (NOT point AND p.body LIKE '%.%' AND p.body NOT LIKE '%,%') THEN '.' "
-    "WHEN p.body LIKE '%,%.%' OR (NOT comma AND p.body LIKE '%,%' AND p.body NOT LIKE '%.%') THEN ',' END"
-)
+def _count(condition: str) -> str:
+    return f"coalesce(sum(n) FILTER ({condition}), 0)"
+
+
+def _first(condition: str) -> str:
+    return f"arg_min(x, k) FILTER ({condition})"
+
+
+# What is seen in a column of text: n times x, first in row k, with its parts as a number in p, and day and
+# month in some order in d1 and d2; point and comma: whether x is a number with that decimal sign, or none.
+_DOUBTFUL = "point AND comma AND (p.body LIKE '%.%' OR p.body LIKE '%,%')"  # such as 1.234
 _SEEN = {
+    "there": _count("x IS NOT NULL"),
     "distinct": "count(x)",
     "words": r"coalesce(sum(n * len(string_split_regex(x, '\s+'))), 0)",
-    "marks": f"list(DISTINCT {_BETWEEN}) FILTER (point OR comma)",
-    "units": f"list(DISTINCT {_UNIT_SQL}) FILTER (point OR comma)",  # currency and percent signs, '' for none
+    "flags": _count(f"lower(x) IN {texts(*YES, *NO)}"),
+    "point": _count("point"),
+    "comma": _count("comma"),
+    "numbers": _count("point OR comma"),
+    "only_point": _count("point AND NOT comma"),
+    "only_comma": _count("comma AND NOT point"),
+    "first_point": _first("point AND NOT comma"),
+    "first_comma": _first("comma AND NOT point"),
+    "doubtful": _count(_DOUBTFUL),
+    "doubtful_number": _first(_DOUBTFUL),
+    "small": _count("regexp_full_match(p.body, '[0-9]{1,3}')"),
+    "commas": _count("point AND NOT comma AND p.body LIKE '%,%'"),  # between thousands
+    "points": _count("comma AND NOT point AND p.body LIKE '%.%'"),
+    "units": "list(DISTINCT lower(p.before || p.after)) FILTER (point OR comma)",  # '' for none
+    "year_first": _count(f"regexp_matches(x, {sql_text(_YEAR_FIRST)})"),
+    "dated": _count("d1 IS NOT NULL"),
+    "first_date": _first("d1 IS NOT NULL"),
+    "doubtful_date": _first("d1 <= 12 AND d2 <= 12"),
+    "day_first": _count("d1 > 12 AND d2 <= 12"),  # and in no other order
+    "month_first": _count("d2 > 12 AND d1 <= 12"),
     "dotted": f"bool_and(regexp_extract(x, {sql_text(_DATE)}, 2) = '.') FILTER (d1 IS NOT NULL)",
-    **{name: f"coalesce(sum(n) FILTER ({one}), 0)" for name, one in _COUNTED.items()},
-    **{name: f"arg_min(x, k) FILTER ({one})" for name, one in _EXAMPLES.items()},
 }
 
 
@@ -199,9 +197,8 @@ class Look(SimpleNamespace):
         """Look at the different values of a column of text; at those of programs only as far as needed."""
         there, plain, pointed = table.one(", ".join(plain_counts(table.sql(column))))
         if there and plain == there:
-            seen = {**dict.fromkeys(_SEEN), **dict.fromkeys(_COUNTED, 0), "marks": [], "units": [""]}
-            counts = dict.fromkeys(("there", "point", "numbers"), there)
-            return cls(**seen | counts | {"comma": there - pointed, "only_point": pointed})
+            counts = {**dict.fromkeys(_SEEN, 0), **dict.fromkeys(("there", "point", "numbers"), there)}
+            return cls(**counts | {"comma": there - pointed, "only_point": pointed, "units": [""]})
         fits = lambda sign: f"p.body <> '' AND regexp_full_match(p.body, {sql_text(_body(sign))})"  # noqa: E731
         date = lambda at: f"TRY_CAST(regexp_extract(x, {sql_text(_DATE)}, {at}) AS INTEGER)"  # noqa: E731
         once = f"SELECT {plain_text(table.sql(column))} AS x, count(*) AS n, min({table.row}) AS k"
@@ -211,7 +208,7 @@ class Look(SimpleNamespace):
             looks AS (SELECT *, {fits(".")} AS point, {fits(",")} AS comma FROM parts)
             SELECT {", ".join(_SEEN.values())} FROM looks"""
         look = cls(**dict(zip(_SEEN, first(table.con.execute(sql)), strict=True)))
-        look.marks, look.units = sorted(filter(None, look.marks or ())), sorted(look.units or ())
+        look.units = sorted(look.units or ())
         return look
 
     @property
@@ -259,19 +256,20 @@ def number_notation(
     if not look.numbers or (not sure and look.numbers < MOSTLY * look.there):
         return None
     decimal = _decimal(table, name, look, clues)
-    other, example = (".", look.first_point) if decimal == "," else (",", look.first_comma)
-    if not sure and (look.point if decimal == "." else look.comma) < MOSTLY * look.there:
+    with_comma = decimal == ","
+    other, example = (".", look.first_point) if with_comma else (",", look.first_comma)
+    if not sure and (look.comma if with_comma else look.point) < MOSTLY * look.there:
         raise _conflict(
             table, name, f"has values like {example}, which the decimal sign {decimal!r} does not fit"
         )
     units = [unit for unit in look.units if unit]
     if len(units) > 1 or look.units == ["", "%"]:
         raise _conflict(table, name, f"has numbers with {' and '.join([*units, 'without'][:2])}")
-    marks = [mark for mark in look.marks if mark != decimal]
+    between = look.points if with_comma else look.commas
     if look.doubtful and other in look.doubtful_number and not (look.decimal == decimal and look.is_sure):
-        marks = [other, *marks]
+        between = look.doubtful
     unit = units[0].upper() if units and len(units[0]) == 3 else "".join(units)
-    return NumberNotation(name, decimal, marks[0] if marks else "", unit)
+    return NumberNotation(name, decimal, other if between else "", unit)
 
 
 def _conflict(table: Table, name: str, what: str) -> InputError:
