@@ -202,6 +202,12 @@ def test_thousands_that_only_a_later_table_has_are_read():
     assert later.repairs == ()
 
 
+def test_a_doubtful_number_among_sure_ones_is_missing():
+    found, values = find_notation([*["12,5"] * 20, "1.234"])
+    assert found == NumberNotation("x", ",")
+    assert np.isnan(values[-1])
+
+
 def test_days_that_do_not_exist_are_no_dates():
     nodes = {"id": ["a", "b", "c"], "d": ["31.02.2024", "01.03.2024", "2024-03-05"]}
     graph = kn.read_table({"source": ["a", "b"], "target": ["b", "c"]}, nodes, features={"d": "date"})

@@ -124,7 +124,8 @@ def _refuse(pairs: np.ndarray, where: str, why: str) -> None:
 
 def _counts(graph: Graph, **fractions: float) -> list[int]:
     """How many edges each part holds out."""
-    m, counts = graph.n_edges, []
+    m = graph.n_edges
+    counts: list[int] = []
     for part, value in fractions.items():
         if not isinstance(value, Real) or not 0 < value < 1:
             raise bad_setting(part, "a fraction between 0 and 1, both excluded", value)

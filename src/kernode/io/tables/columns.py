@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.io.tables.encoding import SPARSE, Encoding, non_zeros
+from kernode.io.tables.encoding import Encoding, stacked
 from kernode.io.tables.kinds import Category, Column, Date, Flag, Number, Scalar, Text, Tokens, Vector
 from kernode.io.tables.labels import read_labels
 from kernode.io.tables.notation import LARGEST, NO, YES
@@ -77,13 +77,10 @@ def _features(graph: Graph, before: Encoding, after: Encoding) -> Any:
     """X without a column's features, as ``read_table`` makes it without the column."""
     kept = [one in after.columns for one in before.columns for _ in one.features]
     place = graph.n_features - 1 - len(kept)
-    x: Any = graph.features[:, np.array([True, *kept, *[True] * place])]
+    parts = [graph.features[:, np.array([True, *kept, *[True] * place])]]
     if before.structure is None and after.structure is not None:
-        new = after.structure.encode(graph.adjacency, np.asarray(graph.node_names))
-        x = np.hstack([x.toarray() if sparse.issparse(x) else x, new])
-    if non_zeros(x) < SPARSE * x.shape[0] * x.shape[1]:
-        return sparse.csr_array(x)
-    return x.toarray() if sparse.issparse(x) else x
+        parts.append(after.structure.encode(graph.adjacency, np.asarray(graph.node_names)))
+    return stacked(parts)
 
 
 def _refused(sentence: str) -> InputError:

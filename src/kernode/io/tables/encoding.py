@@ -34,7 +34,7 @@ from kernode.io.tables.table import NUMERIC, Repair, Table, is_list, is_text
 
 _FEW_VALUES = 50  # a column with so few is a category, however long they are
 _SHORT = 3.0  # words: longer values are text, where there are many different ones
-SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
+_SPARSE = 0.25  # share of non-zeros up to which X is kept sparse
 _ID_ROWS = 20  # from which on different integers of one long length are ids
 _ID_NAME = re.compile(r"(^|[_ ])(id|key|uuid|guid|nr|no)$", re.IGNORECASE)
 _SHOWN = 3  # values in a sentence
@@ -102,36 +102,30 @@ class Encoding(Config):
         self, values: Mapping[str, np.ndarray], adjacency: sparse.csr_array, names: np.ndarray
     ) -> Any:
         """X of n nodes from their values and a graph: n × f in float32, sparse where most of it is zero."""
-        n, parts = len(names), [column.encode(values[column.name]) for column in self.columns]
-        parts.insert(0, np.ones((n, 1), np.float32))
-        place = 1 + self.structure.positions if self.structure else 0
-        width = place + sum(part.shape[1] for part in parts)
-        if n * place + sum(map(non_zeros, parts)) < SPARSE * n * width:
-            parts += [self.structure.encode(adjacency, names)] if self.structure else []
-            stacked = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
-            return sparse.csr_array(stacked.astype(np.float32))
-        found, start = np.empty((n, width), np.float32), 0
-        for part in parts:
-            found[:, start : start + part.shape[1]] = part.toarray() if sparse.issparse(part) else part
-            start += part.shape[1]
-        if self.structure is not None:
-            self.structure.encode(adjacency, names, found[:, start:])
-        return found
+        encoded = (column.encode(values[column.name]) for column in self.columns)
+        place = [self.structure.encode(adjacency, names)] if self.structure else []
+        return stacked([np.ones((len(names), 1), np.float32), *encoded, *place])
 
     def placed(self, x: Any, adjacency: sparse.csr_array, names: np.ndarray) -> Any:
         """X with the places of nodes in a graph computed anew, and all else as it is."""
         if self.structure is None:
             return x
         own = x[:, : x.shape[1] - 1 - self.structure.positions]
-        place = self.structure.encode(adjacency, names)
-        if sparse.issparse(x):
-            return sparse.csr_array(sparse.hstack([own, sparse.csr_array(place)], format="csr"))
-        return np.hstack([own, place])
+        return stacked([own, self.structure.encode(adjacency, names)])
 
 
-def non_zeros(x: Any) -> int:
-    """How many numbers of a matrix, dense or sparse, are not 0."""
-    return int(x.nnz if sparse.issparse(x) else np.count_nonzero(x))
+def stacked(parts: Sequence[Any]) -> Any:
+    """Columns of X side by side: n × f in float32, sparse where most of it is zero."""
+    n, width = parts[0].shape[0], sum(part.shape[1] for part in parts)
+    filled = sum(part.nnz if sparse.issparse(part) else np.count_nonzero(part) for part in parts)
+    if filled < _SPARSE * n * width:
+        whole = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+        return sparse.csr_array(whole.astype(np.float32))
+    found, start = np.empty((n, width), np.float32), 0
+    for part in parts:
+        found[:, start : start + part.shape[1]] = part.toarray() if sparse.issparse(part) else part
+        start += part.shape[1]
+    return found
 
 
 def read_values(table: Table, kind: type[Column], name: str, notation: Notation | None) -> np.ndarray:

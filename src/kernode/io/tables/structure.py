@@ -38,11 +38,9 @@ class Structure(Config):
         degrees = _log_degrees(adjacency)
         return cls(float(degrees.mean()), float(degrees.std()) or 1.0, positions)
 
-    def encode(
-        self, adjacency: sparse.csr_array, names: np.ndarray, found: np.ndarray | None = None
-    ) -> np.ndarray:
-        """n × (1 + positions), written to ``found``; a few at a time, in a fraction of their memory."""
-        found = np.empty((len(names), 1 + self.positions), np.float32) if found is None else found
+    def encode(self, adjacency: sparse.csr_array, names: np.ndarray) -> np.ndarray:
+        """n × (1 + positions); a few at a time, in a fraction of their memory."""
+        found = np.empty((len(names), 1 + self.positions), np.float32)
         found[:, 0] = np.clip((_log_degrees(adjacency) - self.mean) / self.scale, -5, 5)
         size = -(-self.positions // _WORD) * _WORD // 8
         digests = b"".join(
