@@ -181,12 +181,16 @@ def test_only_blocks_that_are_touched_are_compared(tmp_path: Path, monkeypatch: 
     graph = Graph.from_edges([(i, i + 1) for i in range(999)], np.eye(1000, 4))
     store = write_store(graph, tmp_path / "store")
     path = tmp_path / "store" / "features.npy"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
-    assert (store.rows(0, 900)[1] == graph.features[:900]).all()
-    with refused("damaged-file", path=str(path)):
-        store.rows(900, 1000)
+    row = graph.features[0].nbytes
+    for at in (128 + 900 * row, 128 + 999 * row):  # a block begins with row 900
+        content = bytearray(path.read_bytes())
+        content[at] ^= 1
+        path.write_bytes(content)
+        assert (store.rows(0, 900)[1] == graph.features[:900]).all()
+        with refused("damaged-file", path=str(path)):
+            store.rows(900, 1000)
+        content[at] ^= 1
+        path.write_bytes(content)
 
 
 def test_a_file_that_is_cut_short_or_missing_is_refused_before_anything_is_read(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""How graphs come in, and how their nodes are split."""
+"""Reading and writing graphs, and splits of their nodes and edges."""
 
 from __future__ import annotations
 

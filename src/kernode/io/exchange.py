@@ -16,7 +16,7 @@ from kernode.graph.graph import as_array
 from kernode.io.tables import read_table
 from kernode.io.tables.encoding import Features
 
-# What turns the things of another library into a graph, by the package that their classes are of.
+# Calls that make a graph of another library's objects, by package.
 _CONVERTERS = {
     "torch_geometric": "kernode.from_pyg(data)",
     "networkx": "kernode.from_networkx(graph)",
@@ -29,7 +29,7 @@ _CONVERTERS = {
 
 
 def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
-    """The graph itself, or a sentence that says what makes one of it; ``missing`` is for None."""
+    """Return the graph, or raise with the call that converts its type; ``missing`` is for None."""
     if isinstance(graph, Graph):
         return graph
     how = missing if graph is None else _converter(graph)
@@ -40,13 +40,13 @@ def require_graph(graph: Any, missing: str = "give the graph") -> Graph:
 
 
 def is_foreign_graph(thing: Any) -> bool:
-    """Whether it is a graph of another library; arrays and tables may be pairs or nodes instead."""
+    """Whether an object is a graph of another library; arrays and tables may be pairs or nodes."""
     loaded = isinstance(thing, tuple) and bool(thing) and isinstance(thing[0], Graph)
     return loaded or (_converter(thing) is not None and not hasattr(thing, "__array__"))
 
 
 def _converter(graph: Any) -> str | None:
-    """The call that makes a graph of another library's thing, or None where there is none."""
+    """The call that makes a graph of another library's object, or None."""
     packages = (base.__module__.partition(".")[0] for base in type(graph).__mro__)
     return next((_CONVERTERS[package] for package in packages if package in _CONVERTERS), None)
 

@@ -1,4 +1,4 @@
-"""The data sets that go by a name, with every published figure about them (the paper's Table 1)."""
+"""Registered data sets and their published figures (the paper's Table 1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Sizes = tuple[int, int, int]  # training, validation and test nodes
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """What is known about a data set without opening it.
+    """Facts about a data set, without opening its file.
 
     Planetoid orders the nodes: first the ``public_training`` rows of ``x``, which begin the ``before_test``
     rows of ``ally``, and after these the test nodes. Both fixed splits follow from these two numbers.
@@ -72,7 +72,7 @@ _BY_NAME = {values["name"]: _entry(values) for values in _FACTS["datasets"]}
 
 
 def datasets() -> tuple[DataSet, ...]:
-    """Every data set that goes by a name, and whether it is on this machine already.
+    """List the registered data sets, and whether their files are on this machine.
 
     >>> [(entry.title, entry.nodes, entry.edges, entry.classes) for entry in datasets()]
     [('Cora', 2708, 5278, 7), ('Citeseer', 3327, 4552, 6), ('Pubmed', 19717, 44324, 3)]
@@ -81,7 +81,7 @@ def datasets() -> tuple[DataSet, ...]:
 
 
 def is_registered(name: str) -> bool:
-    """Whether a data set goes by this name, so that no file is needed.
+    """Whether a name is that of a registered or synthetic data set.
 
     >>> is_registered("Cora"), is_registered("synthetic:nodes=50"), is_registered("mine")
     (True, True, False)

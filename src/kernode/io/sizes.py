@@ -1,4 +1,4 @@
-"""How large a graph is, as far as costs go: counted where it is at hand, known by its name where not."""
+"""Sizes of a graph that time and memory depend on: counted, or known by its name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = 30  # that an abstract has on average, at least: Citeseer's have 32, Pu
 
 @dataclass(frozen=True, kw_only=True)
 class GraphSizes:
-    """What costs depend on."""
+    """Sizes that time and memory depend on."""
 
     name: str
     known_as: str = ""  # the data set's name where the graph is one that has one
@@ -62,7 +62,7 @@ class GraphSizes:
         return cls(**sizes, entries=entries, **more)
 
     def share(self, processes: int) -> GraphSizes:
-        """What one of several processes has of it, as far as they have alike."""
+        """Return the sizes of one process's share."""
         if processes == 1:
             return self
         return replace(
@@ -95,7 +95,7 @@ class GraphSizes:
 
 
 def look_up(data: str) -> GraphSizes:
-    """Sizes of what ``data`` names: nothing is made and nothing fetched for that; a file is read.
+    """Return the sizes of a named graph without making or fetching it; a file is read.
 
     >>> look_up("synthetic:nodes=1000000").entries
     10000000

@@ -1,4 +1,4 @@
-"""Graphs of any size that go by a name: ``synthetic:nodes=1000000,degree=20`` is made when it is loaded."""
+"""Synthetic graphs, made of their names when loaded: ``synthetic:nodes=1000000,degree=20``."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def is_among(keys: np.ndarray, ascending: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Synthetic:
-    """Sizes of a synthetic graph, and the seed it is made of; all that its name says.
+    """Sizes and seed of a synthetic graph, as in its name.
 
     >>> spec = Synthetic.parse("synthetic:degree=20,nodes=1_000_000")
     >>> spec.edges, spec.name
@@ -223,7 +223,7 @@ class Synthetic:
 
 
 def is_synthetic(name: str) -> bool:
-    """Whether a name asks for a synthetic graph, be its settings right or wrong.
+    """Whether a name is that of a synthetic graph; its settings are not checked.
 
     >>> is_synthetic("synthetic"), is_synthetic("synthetic:nodes=1"), is_synthetic("cora")
     (True, True, False)

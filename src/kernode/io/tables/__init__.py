@@ -1,4 +1,4 @@
-"""A graph from people's own tables: a table of edges and, mostly, one of nodes."""
+"""Graphs from a table of edges and tables of nodes."""
 
 from kernode.io.tables.growth import extend
 from kernode.io.tables.read import read_table

@@ -78,12 +78,12 @@ class Encoding(Config):
 
     @property
     def feature_units(self) -> tuple[str, ...]:
-        """What the numbers in every column of X are, in words."""
+        """Unit of every column of X, in words."""
         return tuple(feature.unit for feature in self._features)
 
     @property
     def feature_bounds(self) -> tuple[float, ...]:
-        """How far from 0 numbers in every column of X get."""
+        """Bound of the absolute values in every column of X."""
         return tuple(feature.bound for feature in self._features)
 
     def describe(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def require_room(table: Table, columns: Iterable[str]) -> None:
 def learn_column(
     table: Table, name: str, kind: str | None, clues: Clues, kept: np.ndarray
 ) -> tuple[Column, Notation | None, np.ndarray] | str:
-    """A column as a kind (None: as it looks), how it is written, and its values; a text: why it says nothing.
+    """Learn a column: its kind (guessed if None), notation and values, or the reason to leave it out.
 
     ``kept``: which rows are those of a node.
     """
@@ -217,7 +217,7 @@ def learn_column(
         sentence = f"column {name!r} holds no {kind}. Choose another kind, or leave it out of features."
         raise table.error(sentence, "setting", setting="features", column=name)
     column = wanted.learn(name, values)
-    if reason := _says_nothing(column, values):
+    if reason := _why_left_out(column, values):
         return reason
     if kind is None and wanted in (Number, kinds.LogNumber) and _are_ids(name, values):
         return "it looks like an id: all integers differ (name it among the features to keep it)"
@@ -248,7 +248,7 @@ def _guessed(table: Table, name: str, look: Look | None, notation: Notation | No
     return kind
 
 
-def _says_nothing(column: Column, values: np.ndarray) -> str | None:
+def _why_left_out(column: Column, values: np.ndarray) -> str | None:
     missing = np.isnan(values) if values.dtype.kind == "f" else [value is None for value in values]
     if np.all(missing):
         return "every value is missing"

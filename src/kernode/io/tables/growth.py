@@ -74,7 +74,7 @@ def _extended_by_tables(graph: Graph, nodes: Any, edges: Any, codec: str | None)
 
 
 def _indices(graph: Graph, edges: Any, names: Any) -> Any:
-    """Edges by position in the larger graph; what an integer is, :mod:`kernode.graph.lookup` says."""
+    """Edges by position in the larger graph; :mod:`kernode.graph.lookup` finds names and integers."""
     try:
         pairs = np.asanyarray([] if edges is None else edges)
     except ValueError:

@@ -1,8 +1,8 @@
 """Kinds of columns: how each is learned from a table, and how it then turns values into numbers.
 
-A column is a frozen recipe. ``sql`` says how DuckDB reads the values of any table, ``learn`` looks at those
-of the first one, and ``encode`` turns them into numbers, so that what was learned can be stored in a model.
-A value that is missing, or that a column has never seen, becomes zeros. To add a kind, write these.
+``sql`` is how DuckDB reads the values of any table, ``learn`` fits to those of the first, and ``encode``
+turns them into numbers. Missing and unseen values become zeros. A column is frozen and stored in models. To
+add a kind, write these three.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Column(Config):
     @classmethod
     @abstractmethod
     def learn(cls, name: str, values: np.ndarray) -> Self:
-        """Look at the values of the table that is read first."""
+        """Learn from the values of the first table."""
 
     @abstractmethod
     def encode(self, values: np.ndarray) -> Any:
@@ -177,7 +177,7 @@ class LogNumber(Number):
 
 
 def is_skewed(values: np.ndarray) -> bool:
-    """Whether the logarithm of numbers says more: none is below 0, and a few are far above the others."""
+    """Whether numbers are better taken as logarithms: none is below 0, and a few are far above the others."""
     there = values[~np.isnan(values)]
     if len(there) < _MANY or there.min() < 0:
         return False

@@ -1,4 +1,4 @@
-"""Classes of nodes from a column: which texts mean that there is none, and whether the others are classes."""
+"""Classes of nodes from a column, without the texts that mean unknown; numbers and ids are refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class UnknownLabels(Config):
 
     @classmethod
     def given(cls, texts: Any) -> UnknownLabels:
-        """What a user says: a text, or several."""
+        """From a text or several."""
         several = [texts] if isinstance(texts, str | int | float) else texts
         if not isinstance(several, Iterable) or isinstance(several, bytes):
             raise bad_setting("unknown", "a text or a list of texts", texts)

@@ -190,11 +190,11 @@ _SEEN = {
 
 
 class Look(SimpleNamespace):
-    """How the values of a column of text read: what ``_SEEN`` says, by name."""
+    """Counts and examples of the values of a text column, by the names in ``_SEEN``."""
 
     @classmethod
     def of(cls, table: Table, column: str) -> Look:
-        """Look at the different values of a column of text; at those of programs only as far as needed."""
+        """Query a text column; a shorter query does where programs wrote all its numbers."""
         there, plain, pointed = table.one(", ".join(plain_counts(table.sql(column))))
         if there and plain == there:
             counts = {**dict.fromkeys(_SEEN, 0), **dict.fromkeys(("there", "point", "numbers"), there)}
@@ -219,7 +219,7 @@ class Look(SimpleNamespace):
 
     @property
     def is_sure(self) -> bool:
-        """Whether half of the signs show it: one slip says little about the others."""
+        """Whether at least half of the signs show it: one slip is no evidence."""
         return bool(self.only_point + self.only_comma >= self.doubtful)
 
     @property
@@ -230,15 +230,15 @@ class Look(SimpleNamespace):
 
 
 def looks_at(table: Table, columns: Iterable[str]) -> dict[str, Look]:
-    """How columns of text read."""
+    """Look at every text column among some."""
     return {name: Look.of(table, name) for name in columns if is_text(table.types[name])}
 
 
 @dataclass(frozen=True)
 class Clues:
-    """What else tells how a table's numbers and dates are written."""
+    """Notation stated by the user, and the other text columns of the table."""
 
-    decimal: str | None = None  # what the user says
+    decimal: str | None = None
     dates: str | None = None
     looks: Mapping[str, Look] = field(default_factory=dict)  # columns of text that hold no ids
 
@@ -278,7 +278,7 @@ def _conflict(table: Table, name: str, what: str) -> InputError:
 
 
 def _decimal(table: Table, name: str, look: Look, clues: Clues) -> str:
-    """The decimal sign: as the user says, as most values show, as the table's other columns have it."""
+    """The decimal sign: as stated, as most values show, or as in the table's other columns."""
     if clues.decimal and (look.doubtful or look.decimal in (None, clues.decimal)):
         return clues.decimal
     if not look.doubtful or (look.decimal and look.is_sure):

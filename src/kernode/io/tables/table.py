@@ -1,4 +1,4 @@
-"""A table of a DuckDB connection by its columns, and what every reader of one needs."""
+"""A table in a DuckDB connection, its repairs, and helpers that all readers share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Repair:
 
     @property
     def count(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(self.rows) + self.left_out
 
     def short(self, most: int = 1000) -> Repair:
@@ -52,7 +52,7 @@ class Repair:
 
     @classmethod
     def of(cls, table: str, what: str, done: str, rows: Iterable[Any]) -> tuple[Repair, ...]:
-        """A repair of these rows, or none where there are no such rows."""
+        """A repair of some rows; empty where there are none."""
         numbers = tuple(sorted(int(row) for row in rows))
         return (cls(table, what, done, numbers),) if numbers else ()
 
@@ -74,14 +74,14 @@ class Repair:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Repair:
-        """What :meth:`to_json` described."""
+        """The repair that :meth:`to_json` wrote."""
         rows = tuple(values["rows"])
         return cls(values["table"], values["what"], values["done"], rows, values["count"] - len(rows))
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user says about how a table is to be read; None where it is as it looks."""
+    """Options for reading a table; what is None is inferred."""
 
     encoding: str | None = None
     header: bool | None = None
@@ -93,7 +93,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a DuckDB connection: columns c0, c1, … by their names, and what was done to it."""
+    """A table in a DuckDB connection: columns c0, c1, … by name, with repairs and notes."""
 
     con: Any
     name: str  # what sentences call it: a file's name, "nodes" or "edges"
