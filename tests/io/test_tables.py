@@ -273,6 +273,16 @@ def test_edge_list_without_header_and_load_by_path(tmp_path):
     assert graph.name == "graph"
 
 
+def test_positions_are_random_signs_averaged_over_three_steps_of_a_walk():
+    graph = kn.read_table({"source": list("abcd"), "target": list("bcde")})
+    signs = np.sign(graph.encoding.placed(graph.features, 0 * graph.adjacency, graph.node_names)[:, 2:])
+    walk = graph.adjacency.toarray() + np.eye(5)
+    walk /= walk.sum(axis=1, keepdims=True)
+    expected = sum(np.linalg.matrix_power(walk, step) for step in (1, 2, 3)) @ signs
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    assert np.allclose(dense(graph)[:, 2:], expected, atol=1e-5)
+
+
 WRONG = [
     ({"e": "source,target\na,b\n", "id": "key"}, "n.csv: there is no column 'key' for the ids"),
     ({"features": ["yaer"]}, "there is no column 'yaer' for the features. Did you mean 'year'"),

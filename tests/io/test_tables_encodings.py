@@ -50,6 +50,9 @@ def test_utf_8_with_a_broken_byte_is_not_taken_for_windows(tmp_path):
     path.write_bytes(EDGES.encode() + b"ann,b\xffb\n")
     with refused("ambiguous", setting="encoding"):
         kn.read_table(path)
+    path.write_bytes("source,target\nМосква,Тула\n".encode("cp1251"))  # bytes that Windows-1252 has, too
+    with refused("ambiguous", setting="encoding"):
+        kn.read_table(path)
     spass = "source,target\n»Spaß«,Süd\n".encode("cp1252")  # ß« happens to be valid UTF-8
     path.write_bytes(spass)
     assert kn.read_table(path).node_names.tolist() == ["»Spaß«", "Süd"]

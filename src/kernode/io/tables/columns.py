@@ -12,7 +12,7 @@ from scipy import sparse
 
 from kernode.errors import InputError
 from kernode.graph import Graph
-from kernode.io.tables.encoding import Encoding, stacked
+from kernode.io.tables.encoding import stacked
 from kernode.io.tables.kinds import Category, Column, Date, Flag, Number, Scalar, Text, Tokens, Vector
 from kernode.io.tables.labels import read_labels
 from kernode.io.tables.notation import LARGEST, NO, YES
@@ -65,22 +65,18 @@ def with_target(graph: Graph, name: str) -> Graph:
         notations=tuple(one for one in encoding.notations if one.column != name),
         structure=encoding.structure or (None if others else Structure.learn(graph.adjacency, POSITIONS)),
     )  # fmt: skip
+    # X as read_table makes it without the column
+    of_others = [one is not column for one in encoding.columns for _ in one.features]
+    place = graph.n_features - 1 - len(of_others)
+    parts = [graph.features[:, np.array([True, *of_others, *[True] * place])]]
+    if encoding.structure is None and learned.structure is not None:
+        parts.append(learned.structure.encode(graph.adjacency, np.asarray(graph.node_names)))
     kept = {one: column for one, column in origin.values.items() if one != name}
     return replace(
-        graph, features=_features(graph, encoding, learned), labels=labels.numbers, class_names=labels.names,
+        graph, features=stacked(parts), labels=labels.numbers, class_names=labels.names,
         notes=(*(note for note in graph.notes if note != str(column)), *labels.notes),
         origin=replace(origin, encoding=learned, values=kept),
     )  # fmt: skip
-
-
-def _features(graph: Graph, before: Encoding, after: Encoding) -> Any:
-    """X without a column's features, as ``read_table`` makes it without the column."""
-    kept = [one in after.columns for one in before.columns for _ in one.features]
-    place = graph.n_features - 1 - len(kept)
-    parts = [graph.features[:, np.array([True, *kept, *[True] * place])]]
-    if before.structure is None and after.structure is not None:
-        parts.append(after.structure.encode(graph.adjacency, np.asarray(graph.node_names)))
-    return stacked(parts)
 
 
 def _refused(sentence: str) -> InputError:

@@ -54,10 +54,7 @@ def id_sql(table: Table, columns: Sequence[str], prefixes: Sequence[str] = ("", 
             fix = "Name another column, or write its values as text."
             raise table.error(f"{what}. {fix}", "unsupported", column=column)
         if type_.startswith(("FLOAT", "DOUBLE", "DECIMAL")):
-            number = f"nullif({cell}::DOUBLE, 'nan'::DOUBLE)"
-            exact = f"isfinite({number}) AND floor({number}) = {number} AND abs({number}) < 2::DOUBLE ** 53"
-            are_exact = table.one(f"bool_and({exact})")[0]
-            cell = f"({f'TRY_CAST({number} AS BIGINT)' if are_exact else number})::VARCHAR"
+            cell = table.number_text(column)
         elif is_text(type_):
             clean = f"{cell}[1] NOT IN {blanks} AND {cell}[-1] NOT IN {blanks} AND {cell} <> ''"
             seen = f"max(strlen({cell})), bool_and({clean}), any_value({cell})"

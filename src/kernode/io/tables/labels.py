@@ -115,10 +115,7 @@ def _as_text(table: Table, column: str) -> np.ndarray:
         sentence = f"the column of the label holds {type_}, which cannot be classes. Name another."
         raise table.error(sentence, "unsupported", setting="label")
     if type_.startswith(("FLOAT", "DOUBLE", "DECIMAL")):
-        cell = f"CASE WHEN isfinite({cell}::DOUBLE) THEN {cell} END"
-        if table.one(f"bool_and(floor({cell}) = {cell} AND abs({cell}) < 9007199254740992)")[0]:
-            cell = f"{cell}::BIGINT"
-        cell = f"regexp_replace({cell}::VARCHAR, '\\.0$', '')"
+        cell = f"regexp_replace({table.number_text(column)}, '\\.0$', '')"
     return table.values(f"nullif({trimmed(f'{cell}::VARCHAR')}, '')").astype(object)
 
 

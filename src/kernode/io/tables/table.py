@@ -139,6 +139,12 @@ class Table:
         values[np.ma.getmaskarray(found)] = None
         return values
 
+    def number_text(self, column: str) -> str:
+        """SQL: the numbers of a column as text, as integers where all of them are whole."""
+        number = f"CASE WHEN isfinite({self.sql(column)}::DOUBLE) THEN {self.sql(column)}::DOUBLE END"
+        whole = self.one(f"bool_and(floor({number}) = {number} AND abs({number}) < 2::DOUBLE ** 53)")[0]
+        return f"({number}){'::BIGINT' if whole else ''}::VARCHAR"
+
     def numbers(self, rows: Any) -> np.ndarray:
         """Row numbers as a reader of the file counts them, for positions from 0."""
         rejected = np.asarray(self.rejected, np.int64)
