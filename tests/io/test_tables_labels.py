@@ -71,6 +71,7 @@ def test_what_is_not_known_is_stored_and_said():
         ([0.5 * at for at in range(44)] * 4, "column 'label' looks like a number: regression is not offered"),
         ([1.25, 3.5, 2.75, 8.1], "looks like a number"),
         (["1,25 €", "3,50 €", "2,75 €"], "looks like a number"),
+        ([19 + 7 * (at % 30) for at in range(120)], "looks like a number"),  # of each fewer than 20 rows
         ([f"c{at % 7}" for at in range(12)], "looks like an id, with 7 different values in 12 rows"),
         (list(range(100, 120)), "looks like an id"),
     ],
