@@ -376,7 +376,7 @@ def test_flags_gaps_and_noise():
     strange = {"id": ["c", "d"], "f": ["maybe", "yes"], "v": [None, None], "x": [1, 2]}
     other = kn.read_table({"source": ["c"], "target": ["d"]}, strange, like=first)
     assert repaired(other) == {("nodes", "had no flag there but 'maybe'"): [0]}
-    assert kn.extend(first, None, {"source": ["new"], "target": ["a"]}).n_nodes == 3
+    assert kn.extend(first, None, {"source": ["new"], "target": ["a"]}).listed.tolist() == [True, True, False]
     for nothing in ([0.1, 0.1], [np.nan, np.nan]):
         graph = kn.read_table(edges, {"id": ["a", "b"], "y": nothing, "x": [1, 2]})
         assert graph.encoding.feature_names == ("constant", "x")
