@@ -20,10 +20,10 @@ _LISTED = 200  # values of a category that a form offers
 _STEPS = 65535  # of a coordinate in the picture: finer than any screen
 
 
-def search(names: list[str], part: str, limit: int) -> list[int]:
+def matching(names: list[str], part: str, limit: int) -> list[int]:
     """Return positions of names that contain a part, ignoring case: equal names, prefixes, others.
 
-    >>> search(["joan", "ann", "Anna"], "AN", 9)
+    >>> matching(["joan", "ann", "Anna"], "AN", 9)
     [1, 2, 0]
     """
     wanted = part.strip().casefold()

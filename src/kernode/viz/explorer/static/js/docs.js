@@ -1,7 +1,6 @@
 // The API's description, drawn from openapi.json, with a form to try each address.
 
-import { el } from "./dom.js";
-import { theme } from "./theme.js";
+import { el, theme } from "./dom.js";
 
 const page = document.getElementById("addresses");
 theme(document.getElementById("theme"), () => {});
