@@ -12,7 +12,8 @@ from typing import Any, Self
 import numpy as np
 
 from kernode.errors import InputError, warn
-from kernode.graph import Graph, typed_names
+from kernode.explain.explain import names_of
+from kernode.graph import Graph
 from kernode.metrics.accuracy import accuracy
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.labels import nodes_and_classes
@@ -217,9 +218,7 @@ class EvaluationData:
 
     def names(self, nodes: np.ndarray) -> list[str]:
         """Names of nodes as text, or their numbers if the graph has no names."""
-        nodes, graph = np.asarray(nodes), self.graph
-        names = nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
-        return [str(name) for name in names.tolist()]
+        return [str(name) for name in names_of(self.graph, nodes)]
 
 
 def _given_nodes(

@@ -154,12 +154,8 @@ def node(state: State, name: Name) -> Answer:
 
 def _chances(state: ExplorerState, values: Any) -> list[Answer]:
     """Return classes with their probabilities, the most probable first."""
-    values = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise InputError("the answer is not a finite number. Are some values too large?", "not-finite")
-    order = np.argsort(-values, kind="stable").tolist()
-    classes = state.model_classes
-    return [{"class": classes[i], "chance": float(values[i])} for i in order]
+    order = np.argsort(-np.asarray(values), kind="stable").tolist()
+    return [{"class": state.model_classes[i], "chance": float(values[i])} for i in order]
 
 
 @api.get("/similar")
@@ -236,8 +232,6 @@ def kernel(state: State, name: Name, other: Name) -> Answer:
 @api.post("/what-if")
 def change(state: State, request: WhatIf) -> Answer:
     """A node's class if its edges or features were others; nothing is stored."""
-    if state.no_change is not None:
-        raise InputError(state.no_change, "unsupported")
     at, graph = state.find(request.name), state.graph
     if not (request.add or request.remove or request.features or request.columns):
         raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, feature_names
-from kernode.tasks.classes.method import Method
+from kernode.explain.what_if import require_new_graphs
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.layout import layout
@@ -96,10 +96,11 @@ class ExplorerState(EvaluationData):
     @cached_property
     def no_change(self) -> str | None:
         """The reason why what-if is not possible; None if it is."""
-        method = self.model.method
-        if isinstance(method, Method) and not method.map.per_node:
-            return None
-        return f"{method.title} has parameters of single nodes: train again on the changed graph."
+        try:
+            require_new_graphs(self.on)
+        except InputError as error:
+            return str(error)
+        return None
 
     def node(self, at: int) -> dict[str, Any]:
         """Return the fields that every mention of a node has."""
