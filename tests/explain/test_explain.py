@@ -80,6 +80,25 @@ def test_a_notebook_shows_a_table_in_which_names_are_text(model):
     assert "<b>" not in shown
 
 
+def test_a_notebook_shows_reports_and_histories_as_tables():
+    names = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, ("<b>tea</b>", "coffee", "milk"))
+    model = kn.NodeKernelClassifier("k3", replicas=2, epochs=3)
+    model.fit(graph=names, split=kn.Split(TRAIN, np.arange(1, 60, 4), np.arange(3, 60, 4)))
+    report = model.report()
+    shown = report._repr_html_()
+    assert f"{report['test']['accuracy_mean']:.2f} ± {report['test']['accuracy_std']:.2f}" in shown
+    assert "&lt;b&gt;tea" in shown
+    assert "coffee" in shown
+    losses = model.history_["loss"].mean(axis=1)
+    shown = model.history_._repr_html_()
+    assert all(str(np.round(one, 4)) in shown for one in losses[[0, -1]])
+    by_number = kn.NodeKernelClassifier("k3", epochs=3).fit(TRAIN, GRAPH.labels[TRAIN], graph=names)
+    found = by_number.explain(5, of_class=1, against=2)
+    assert (found.of_class, found.against) == (1, 2)
+    assert "coffee" in str(found).splitlines()[0]
+    assert "ahead of milk" in found._repr_html_()
+
+
 def test_what_is_not_shown_is_one_remainder():
     model = fitted()
     few, all_of_them = model.explain(0, top=2), model.explain(0, top=1000)

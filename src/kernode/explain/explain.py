@@ -92,6 +92,7 @@ def explain_node(
         features=features,
         held=_HELD.format(_OF_KERNEL if on.model.method.classifier == "centroid" else ""),
         **on.graph.listed_marks(node)[0],
+        names=on.classes.names[: len(classes)],
     )
 
 

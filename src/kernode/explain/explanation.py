@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
+
+from kernode.models.model import html_table
 
 _UNLISTED = "not listed, only edges mention it"
 
@@ -82,6 +83,7 @@ class NodeExplanation:
     features: Features
     held: str  # what was held fixed
     listed: bool | None = None  # False where only edges mention the node
+    names: tuple[str, ...] = ()  # of the classes, for people
 
     @property
     def lead(self) -> float:
@@ -91,14 +93,22 @@ class NodeExplanation:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return {**_plain(asdict(self)), "lead": self.lead}
+        found = _plain(asdict(self)) | {"lead": self.lead}
+        del found["names"]
+        return found
+
+    def _names(self) -> list[str]:
+        """Names of the two classes."""
+        names = self.names or self.classes
+        return [str(names[self.classes.index(one)]) for one in (self.of_class, self.against)]
 
     def __str__(self) -> str:
         chance = dict(zip(self.classes, self.probabilities, strict=True))
+        first, second = self._names()
         lines = [
-            f"{self.node}: {self.of_class} ({100 * chance[self.of_class]:.1f} %), "
-            f"not {self.against} ({100 * chance[self.against]:.1f} %)",
-            f"{self.lead:+.4f}  lead of {self.of_class} over {self.against}, of which",
+            f"{self.node}: {first} ({100 * chance[self.of_class]:.1f} %), "
+            f"not {second} ({100 * chance[self.against]:.1f} %)",
+            f"{self.lead:+.4f}  lead of {first} over {second}, of which",
         ]
         lines[:0] = [f"{self.node}: {_UNLISTED}"] if self.listed is False else []
         lines += [f"{hop.value:+.4f}  {_over(hop.hops)}" for hop in self.hops]
@@ -113,10 +123,9 @@ class NodeExplanation:
         rows = [
             (part.name, part.hops, part.known_class, f"{part.value:+.4f}") for part in self.neighbours.parts
         ]
-        title = (
-            f"{self.node}: {self.of_class} ({100 * chance:.1f} %), {self.lead:+.4f} ahead of {self.against}"
-        )
-        return _html_table(title, ("neighbour", "hops", "class", "adds"), rows)
+        first, second = self._names()
+        title = f"{self.node}: {first} ({100 * chance:.1f} %), {self.lead:+.4f} ahead of {second}"
+        return html_table(title, ("neighbour", "hops", "class", "adds"), rows)
 
 
 @dataclass(frozen=True)
@@ -174,15 +183,7 @@ class PairExplanation:
     def _repr_html_(self) -> str:
         rows = [(part.left, part.right, f"{part.value:+.4f}") for part in self.pairs]
         title = f"{self.node} and {self.other}: K = {self.similarity:.4f}"
-        return _html_table(title, (f"near {self.node}", f"near {self.other}", "adds"), rows)
-
-
-def _html_table(title: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Return a table for a notebook."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    cells = ["".join(f"<td>{escape(str(value))}</td>" for value in row) for row in rows]
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"
+        return html_table(title, (f"near {self.node}", f"near {self.other}", "adds"), rows)
 
 
 def _plain(value: Any) -> Any:
