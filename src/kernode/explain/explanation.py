@@ -24,6 +24,13 @@ class Part:
     words: tuple[Part, ...] = ()  # of a node: its features, those that add most
     listed: bool | None = None  # of a node: False where only edges mention it
 
+    def __str__(self) -> str:
+        about = [] if self.hops is None else [_over(self.hops)]
+        about += [] if self.known_class is None else [str(self.known_class)]
+        about += [_UNLISTED] if self.listed is False else []
+        about += [", ".join(f"{word.name} {word.value:+.4f}" for word in self.words)] if self.words else []
+        return "; ".join([str(self.name), *about])
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -195,13 +202,7 @@ def _plain(value: Any) -> Any:
 
 
 def _part_lines(shown: Shown, others: str) -> list[str]:
-    lines = []
-    for part in shown.parts:
-        about = [] if part.hops is None else [_over(part.hops)]
-        about += [str(part.known_class)] if part.known_class is not None else []
-        about += [_UNLISTED] if part.listed is False else []
-        about += [", ".join(f"{word.name} {word.value:+.4f}" for word in part.words)] if part.words else []
-        lines.append(f"{part.value:+.4f}{_spread(part.spread)}  {'; '.join([str(part.name), *about])}")
+    lines = [f"{part.value:+.4f}{_spread(part.spread)}  {part}" for part in shown.parts]
     return lines + ([f"{shown.rest:+.4f}  {shown.rest_count:,} {others}"] if shown.rest_count else [])
 
 

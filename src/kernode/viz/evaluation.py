@@ -216,7 +216,7 @@ class EvaluationData:
         labels = np.where(labels < len(model.classes), labels, -1)
         return LabelledNodes(np.asarray(model.train), model.train_labels, validation, labels)
 
-    def names(self, nodes: np.ndarray) -> list[str]:
+    def names(self, nodes: Any) -> list[str]:
         """Names of nodes as text, or their numbers if the graph has no names."""
         return [str(name) for name in names_of(self.graph, nodes)]
 

@@ -38,31 +38,27 @@ class Contents:
     notes: tuple[str, ...] = ()  # what was done to its tables
 
     @cached_property
-    def drawn(self) -> dict[str, Chart | str]:
-        """Every picture as a chart, or the reason why it does not apply."""
-        found: dict[str, Chart | str] = {}
-        for done, one in enumerate(self.pictures):
-            report_progress("pictures", done, len(self.pictures))
+    def pictures(self) -> list[tuple[Picture, Chart | str]]:
+        """Every picture in the order of the report, as a chart or the reason why it does not apply."""
+        found: list[tuple[Picture, Chart | str]] = []
+        for done, name in enumerate(NAMES):
+            report_progress("pictures", done, len(NAMES))
+            one = find_picture(name)
             try:
-                found[one.name] = one.chart(one.data(self.evaluation, **one.chart_settings))
+                found.append((one, one.chart(one.data(self.evaluation, **one.chart_settings))))
             except InputError as error:
-                found[one.name] = str(error)
+                found.append((one, str(error)))
         return found
 
     @property
     def charts(self) -> dict[str, Chart]:
         """Pictures that apply, by name."""
-        return {name: one for name, one in self.drawn.items() if not isinstance(one, str)}
+        return {one.name: chart for one, chart in self.pictures if not isinstance(chart, str)}
 
     @property
     def left_out(self) -> dict[str, str]:
         """Pictures that do not apply, and why."""
-        return {name: why for name, why in self.drawn.items() if isinstance(why, str)}
-
-    @property
-    def pictures(self) -> list[Picture]:
-        """Every picture, in the order of the report."""
-        return [find_picture(name) for name in NAMES]
+        return {one.name: why for one, why in self.pictures if isinstance(why, str)}
 
     @cached_property
     def figures(self) -> dict[str, Any] | None:
@@ -241,36 +237,22 @@ class Contents:
 
 
 def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...]) -> dict[str, Any]:
-    """A node, its two most probable classes, and the largest parts of an exact sum."""
-    chances, names = evaluation.chances[node], evaluation.class_names
+    """Return a node, its two most probable classes, and the largest parts of an exact sum."""
+    chances, names, known = evaluation.chances[node], evaluation.class_names, int(evaluation.known[node])
     first, *others = np.argsort(-chances, kind="stable").tolist()
-    known = int(evaluation.known[node])
-    (own,) = evaluation.names(np.array([node]))
+    by_sign = [
+        [f"{part.value:+.2f} {part}" for part in parts if sign * part.value >= _LEAST] for sign in (1, -1)
+    ]
     return {
-        "node": shortened(own, _LONGEST),
+        "node": shortened(evaluation.names([node])[0], _LONGEST),
         "answer": names[first],
         "chance": round(100 * float(chances[first]), 2),
         "next_answer": names[others[0]] if others else None,
         "next_chance": round(100 * float(chances[others[0]]), 2) if others else None,
         "known": names[known] if known >= 0 else None,
-        "speaks_for": [_words(part, own) for part in parts if part.value >= _LEAST][:3],
-        "speaks_against": [_words(part, own) for part in parts if part.value <= -_LEAST][:3],
+        "speaks_for": by_sign[0][:3],
+        "speaks_against": by_sign[1][:3],
     }
-
-
-def _words(part: Part, own: str) -> str:
-    """The contribution of one node, with the features that contribute most of it."""
-    itself = str(part.name) == own
-    who = "its own features" if itself else shortened(str(part.name), _LONGEST)
-    about = []
-    if part.hops and not itself:
-        about.append(f"{part.hops} hop{'s' * (part.hops > 1)} away")
-    if part.known_class is not None and not itself:
-        about.append(shortened(str(part.known_class), _LONGEST))
-    words = [shortened(str(word.name), 30) for word in part.words if word.value * part.value > 0][:2]
-    about += [f"by {' and '.join(words)}"] if words else []
-    where = f" ({', '.join(about)})" if about else ""
-    return f"{who}{where} {part.value:+.2f}"
 
 
 def plotly_script() -> str:
