@@ -165,7 +165,7 @@ def test_calibration_is_that_of_the_answers_in_the_charts(clusters, cache):
     assert together.calibration["coverage"] == ensemble["coverage"]
     assert "2 runs together" in together.headline[-1][2]
     text = Page(render(together, "title")).text
-    assert "at least so sure (2 runs together)" in text
+    assert "at least this probability count (2 runs together)" in text
     assert "Their error (2 runs together)" in text
 
 

@@ -25,7 +25,7 @@ class Part:
     listed: bool | None = None  # of a node: False where only edges mention it
 
     def __str__(self) -> str:
-        about = [] if self.hops is None else [_over(self.hops)]
+        about = [] if self.hops is None else [hops_away(self.hops)]
         about += [] if self.known_class is None else [str(self.known_class)]
         about += [_UNLISTED] if self.listed is False else []
         about += [", ".join(f"{word.name} {word.value:+.4f}" for word in self.words)] if self.words else []
@@ -118,7 +118,7 @@ class NodeExplanation:
             f"{self.lead:+.4f}  lead of {first} over {second}, of which",
         ]
         lines[:0] = [f"{self.node}: {_UNLISTED}"] if self.listed is False else []
-        lines += [f"{hop.value:+.4f}  {_over(hop.hops)}" for hop in self.hops]
+        lines += [f"{hop.value:+.4f}  {hops_away(hop.hops)}" for hop in self.hops]
         lines += [f"{self.class_bias:+.4f}  what every node has"] if self.class_bias else []
         lines += ["", "by neighbour"]
         lines += _part_lines(self.neighbours, "other nodes")
@@ -218,7 +218,8 @@ def _spread(spread: float | None) -> str:
     return "" if spread is None else f" ± {spread:.4f}"
 
 
-def _over(hops: int) -> str:
+def hops_away(hops: int) -> str:
+    """Return a distance in words."""
     return "itself" if hops == 0 else f"{hops} hop{'s' * (hops > 1)} away"
 
 

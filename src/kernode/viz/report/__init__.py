@@ -14,14 +14,14 @@ from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import InputError, MissingExtraError
 from kernode.explain.doubtful import doubtful_labels
 from kernode.explain.explain import explain_node
-from kernode.explain.explanation import Part
+from kernode.explain.explanation import Part, hops_away
 from kernode.progress import report_progress
 from kernode.storage import write_whole
 from kernode.tasks.classes.baselines import NAMES as BASELINES
 from kernode.tasks.classes.evaluation import percent
 from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
-from kernode.viz.canvas import readable, shortened
+from kernode.viz.canvas import readable, shortened, signed
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import NAMES, Chart, Picture, find_picture
 
@@ -118,10 +118,10 @@ class Contents:
             lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
         else:
             lines["asked about"] = f"{graph.name}: {sizes}"
-        named = {"validate": parts.validation, "test": parts.test}
+        named = {"validation": parts.validation, "test": parts.test}
         held = [f"{rows.shape[1]:,} {name}" for name, rows in named.items() if rows is not None and rows.size]
         if held:
-            lines["held out"] = " and ".join(held) + (" in each run" if parts.own_splits else "")
+            lines["held out"] = f"{' and '.join(held)} nodes" + (" in each run" if parts.own_splits else "")
         described = DESCRIPTIONS.get(model.variant)
         lines["method"] += f": {described}" if described else ""
         return lines
@@ -138,8 +138,8 @@ class Contents:
         found = [("Test accuracy", percent(figures, "accuracy", r), remark)]
         if r > 1 and figures["ensemble_accuracy"] is not None:
             together = f"{figures['ensemble_accuracy']:.2f} %"
-            found.append(("All runs together", together, "what predict answers"))
-        found.append(("Macro F1", percent(figures, "macro_f1", r), "every class counts alike"))
+            found.append(("All runs together", together, "the answers of predict"))
+        found.append(("Macro F1", percent(figures, "macro_f1", r), "mean over the classes"))
         calibration = self.calibration
         remark = f"chance alone gives {calibration['by_chance']:.1f} %"
         remark = f"{calibration['of']}; {remark}" if calibration["of"] else remark
@@ -240,9 +240,7 @@ def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...])
     """Return a node, its two most probable classes, and the largest parts of an exact sum."""
     chances, names, known = evaluation.chances[node], evaluation.class_names, int(evaluation.known[node])
     first, *others = np.argsort(-chances, kind="stable").tolist()
-    by_sign = [
-        [f"{part.value:+.2f} {part}" for part in parts if sign * part.value >= _LEAST] for sign in (1, -1)
-    ]
+    by_sign = [[_described(part) for part in parts if sign * part.value >= _LEAST] for sign in (1, -1)]
     return {
         "node": shortened(evaluation.names([node])[0], _LONGEST),
         "answer": names[first],
@@ -253,6 +251,17 @@ def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...])
         "speaks_for": by_sign[0][:3],
         "speaks_against": by_sign[1][:3],
     }
+
+
+def _described(part: Part) -> str:
+    """Return the contribution of a node, with the features that contribute most of it."""
+    words = [shortened(str(word.name), 30) for word in part.words if word.value * part.value > 0][:2]
+    about = [
+        hops_away(part.hops or 0),
+        *([] if part.known_class is None else [readable(str(part.known_class))]),
+    ]
+    about += [f"by {' and '.join(words)}"] if words else []
+    return f"{shortened(str(part.name), _LONGEST)} ({', '.join(about)}) {signed(part.value, 2, '+')}"
 
 
 def plotly_script() -> str:
@@ -283,6 +292,7 @@ def render(contents: Contents, title: str) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["readable"] = readable
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     return template.render(

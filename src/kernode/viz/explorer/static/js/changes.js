@@ -65,7 +65,7 @@ export function newPanel(_, context) {
   };
   return [
     el("div", {}, el("p", { class: "kicker" }, "Not in the graph"), el("h2", {}, "New node")),
-    el("p", { class: "muted" }, "Say what it has and whom it joins. Its class is computed from that; nothing is stored, and nothing is trained again."),
+    el("p", { class: "muted" }, "Enter its features and neighbours for its class. Nothing is stored or trained."),
     el("form", { onsubmit: ask },
       el("label", { class: "field" }, "Name", name),
       el("fieldset", {}, el("legend", {}, "Edges to"), edges.field),

@@ -28,9 +28,9 @@ export const count = (number) => counted.format(number);
 export const plural = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 
 export function percent(chance) {
-  if (chance > 0 && chance < 0.0005) return "< 0.1 %";
-  if (chance < 1 && chance > 0.9995) return "> 99.9 %";
-  return `${(100 * chance).toFixed(1)} %`;
+  if (chance > 0 && chance < 0.0005) return "< 0.1\u00a0%";
+  if (chance < 1 && chance > 0.9995) return "> 99.9\u00a0%";
+  return `${(100 * chance).toFixed(1)}\u00a0%`;
 }
 
 const digits = (size) => (size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.001 || size === 0 ? 3 : 5);
