@@ -7,7 +7,7 @@ theme(document.getElementById("theme"), () => {});
 
 function limits(schema) {
   const said = { minimum: "at least #", maximum: "at most #", maxLength: "at most # characters" };
-  return Object.entries(said).filter(([key]) => key in schema).map(([key, words]) => words.replace("#", schema[key])).join(", ");
+  return Object.entries(said).filter(([key]) => key in schema).map(([key, words]) => words.replace("#", schema[key])).join(", ").replace(/^a/, "A");
 }
 
 function field(one) {
