@@ -7,6 +7,7 @@ import pytest
 
 import kernode as kn
 from graphs import clustered_graph
+from kernode.explain.what_if import _search
 from kernode.graph.edits import Edit
 from kernode.maps import HopMLP
 from refusals import refused
@@ -89,10 +90,23 @@ def test_no_smaller_choice_of_edges_decides_where_it_is_proved():
         if not found.proved or len(own) > 7:
             continue
         proved += 1
+        if len(found.found) == 1:  # of those that decide alone, the one that adds most
+            alone = [one for one in own if model.what_if(node, remove=[one]).becomes != found.result.was]
+            adds = {part.name: part.value for part in model.explain(node, top=100).neighbours.parts}
+            assert found.found[0] == max(alone, key=adds.get)
         for k in range(1, len(found.found)):
             for some in combinations(own, k):
                 assert model.what_if(node, remove=list(some)).becomes == found.result.was
     assert proved
+
+
+@pytest.mark.parametrize(
+    ("needed", "proved"),
+    [({2}, True), ({1, 5}, True), ({0, 2, 4}, True), ({0, 1, 3, 5}, False), ({9}, False)],
+)
+def test_the_search_finds_what_is_needed_and_says_if_it_is_the_fewest(needed, proved):
+    found = _search(list(range(6)), lambda chosen: needed <= set(chosen))
+    assert found == (sorted(needed & set(range(6))), proved)
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,7 @@ class EvaluationData:
             return cls(on, classes, NodeParts(parts.train, parts.validation, nodes), truth, plane)
         if y is not None:
             raise InputError("y has the classes of the nodes in X: give X, too.", "missing", setting="X")
-        truth = None if parts.test is None else on.classes.known[parts.test]
-        return cls(on, on.classes, parts, truth, plane)
+        return cls(on, on.classes, parts, None if parts.test is None else on.classes.known[parts.test], plane)
 
     @property
     def class_names(self) -> tuple[str, ...]:
