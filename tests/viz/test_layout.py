@@ -1,6 +1,7 @@
 """A plane in which similar nodes are near each other."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -58,10 +59,14 @@ def test_a_layout_is_computed_once_and_a_damaged_cache_is_no_answer(on, monkeypa
     assert len(calls) == 1
     assert first.shape == (2708, 2)
     assert np.abs(first).max() == 1
+    assert np.allclose(first.min(axis=0), -first.max(axis=0))
     (kept,) = (tmp_path / "layouts").iterdir()
     kept.write_bytes(kept.read_bytes()[:100])
     assert np.array_equal(first, layout(on))
     assert len(calls) == 2
+    other = {name: value + 1 for name, value in on.model.parameters.items()}
+    layout(replace(on, model=replace(on.model, parameters=other)))
+    assert len(calls) == 3
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(on, monkeypatch, tmp_path):

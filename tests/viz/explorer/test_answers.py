@@ -101,7 +101,12 @@ def test_links_lead_over_edges_to_the_node_in_the_middle(client, model):
         while node != middle:
             node, steps = through[node], steps + 1
         assert steps == part["hops"]
-    known = {part["index"] for part in found["neighbours"]["parts"]} | {middle}
+    parts = {part["index"]: part for part in found["neighbours"]["parts"]}
+    adjacent = [one for one, part in parts.items() if part["hops"] == 1]
+    for node in (one for one, part in parts.items() if part["hops"] == 2):
+        if nearer := [one for one in adjacent if graph.adjacency[node, one]]:
+            assert through[node] == max(nearer, key=lambda one: abs(parts[one]["value"]))
+    known = {*parts, middle}
     assert {node["index"] for node in found["passing"]} == (set(through) | set(through.values())) - known
 
 
