@@ -77,13 +77,10 @@ def test_only_runs_that_were_not_trained_on_a_node_count():
         assert row["trained"] == (60 <= node < 90)
 
 
-def test_methods_without_a_kernel_have_the_neighbours_as_a_reason():
+def test_no_kernel_no_labels_and_no_rows(model):
     (first, *_) = fitted(variant="label-propagation").doubtful_labels()
     assert first["reason"].endswith(f"neighbours with a label are {first['predicted']}")
     assert "similar" not in first["reason"]
-
-
-def test_no_labels_and_no_rows_are_refused(model):
     without = kn.Graph(BASE.adjacency, 1 + FEATURES, np.full(150, -1), name="empty")
     with refused("missing", setting="graph"):
         model.doubtful_labels(graph=without)

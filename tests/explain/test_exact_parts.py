@@ -12,7 +12,7 @@ from scipy import sparse
 import parts
 from graphs import graphs, path_graph
 from kernode.compute.draws import Draws
-from kernode.explain.parts import Pairs, Row, summand
+from kernode.explain.parts import Row, largest_pairs, summand
 from kernode.maps import (
     GAT,
     GCN,
@@ -118,11 +118,11 @@ def test_pairs_are_the_largest_of_all(k, m, count, seed, at_a_time):
     right = torch.randn(m, R, 3, dtype=torch.float64, generator=random)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kernode.explain.parts._AT_A_TIME", at_a_time)
-        found = Pairs.of(left, right, count)
+        left_at, right_at, values = largest_pairs(left, right, count)
     every = torch.einsum("krd,lrd->rkl", left, right)
     expected = every.mean(dim=0).abs().flatten().sort(descending=True).values[:count]
-    assert np.allclose(np.abs(found.values.mean(axis=0)), expected)
-    assert np.allclose(every[:, found.left, found.right], found.values)
+    assert np.allclose(np.abs(values.mean(axis=0)), expected)
+    assert np.allclose(every[:, left_at, right_at], values)
 
 
 @pytest.mark.parametrize(

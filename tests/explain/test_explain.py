@@ -1,4 +1,4 @@
-"""Explanations of a model are its own answers, taken apart."""
+"""Explanations sum to the model's own scores and similarities."""
 
 import json
 from dataclasses import replace
@@ -72,7 +72,10 @@ def test_pairs_neighbours_and_features_sum_to_the_kernel(model):
 
 
 def test_a_notebook_shows_a_table_in_which_names_are_text(model):
-    found = model.explain(kn.positions([5])[0], top=3)
+    found = model.explain(5, top=3)
+    for one in (found, model.explain(0, 1)):
+        assert json.loads(json.dumps(one.to_json()))
+        assert "All sums are complete" in str(one)
     shown = replace(found, node="<b>5</b>")._repr_html_()
     assert shown.count("<tr>") == 1 + len(found.neighbours.parts)
     assert f"{found.neighbours.parts[0].value:+.4f}" in shown
@@ -80,17 +83,32 @@ def test_a_notebook_shows_a_table_in_which_names_are_text(model):
     assert "<b>" not in shown
 
 
-def test_what_is_not_shown_is_one_remainder():
+def test_a_notebook_shows_reports_and_histories_as_tables():
+    names = kn.Graph(GRAPH.adjacency, GRAPH.features, GRAPH.labels, ("<b>tea</b>", "coffee", "milk"))
+    model = kn.NodeKernelClassifier("k3", replicas=2, epochs=3)
+    model.fit(graph=names, split=kn.Split(TRAIN, np.arange(1, 60, 4), np.arange(3, 60, 4)))
+    report = model.report()
+    shown = report._repr_html_()
+    assert f"{report['test']['accuracy_mean']:.2f} ± {report['test']['accuracy_std']:.2f}" in shown
+    assert "&lt;b&gt;tea" in shown
+    assert "coffee" in shown
+    losses = model.history_["loss"].mean(axis=1)
+    shown = model.history_._repr_html_()
+    assert all(str(np.round(one, 4)) in shown for one in losses[[0, -1]])
+    by_number = kn.NodeKernelClassifier("k3", epochs=3).fit(TRAIN, GRAPH.labels[TRAIN], graph=names)
+    found = by_number.explain(5, of_class=1, against=2)
+    assert (found.of_class, found.against) == (1, 2)
+    assert "coffee" in str(found).splitlines()[0]
+    assert "ahead of milk" in found._repr_html_()
+
+
+def test_the_largest_parts_are_shown_and_the_others_are_one_remainder():
     model = fitted()
-    few, all_of_them = model.explain(0, top=2), model.explain(0, top=1000)
-    assert all_of_them.neighbours.rest_count == 0
-    assert few.neighbours.rest_count == len(all_of_them.neighbours.parts) - 2
-    first = all_of_them.neighbours.parts[:2]
-    assert [one.name for one in few.neighbours.parts] == [one.name for one in first]
-    assert [one.value for one in few.neighbours.parts] == pytest.approx([one.value for one in first])
-    rest = sum(part.value for part in all_of_them.neighbours.parts[2:])
-    assert few.neighbours.rest == pytest.approx(rest)
-    sizes = [abs(part.value) for part in all_of_them.neighbours.parts]
+    few, every = model.explain(0, top=2).neighbours, model.explain(0, top=1000).neighbours
+    assert (every.rest_count, few.rest_count) == (0, len(every.parts) - 2)
+    assert few.parts == every.parts[:2]
+    assert few.rest == pytest.approx(sum(part.value for part in every.parts[2:]))
+    sizes = [abs(part.value) for part in every.parts]
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -131,20 +149,9 @@ def test_a_gaussian_kernel_is_refused_where_it_decides():
             use()
     e = by_softmax.explain(0)  # scores of softmax do not ask the kernel
     assert e.lead == pytest.approx(e.neighbours.whole + e.class_bias)
-
-
-def test_methods_without_a_map_are_refused():
-    model = kn.NodeKernelClassifier("label-propagation").fit(TRAIN, GRAPH.labels[TRAIN], graph=GRAPH)
+    without_map = kn.NodeKernelClassifier("label-propagation").fit(TRAIN, GRAPH.labels[TRAIN], graph=GRAPH)
     with refused("unsupported"):
-        model.explain(0)
-
-
-def test_as_json_and_as_text():
-    model = fitted()
-    for e in (model.explain(0), model.explain(0, 1)):
-        assert json.loads(json.dumps(e.to_json()))
-        assert "All sums are complete" in str(e)
-    assert "lead of" in str(model.explain(0))
+        without_map.explain(0)
 
 
 def test_on_cora_a_hub_is_as_exact():

@@ -1,4 +1,4 @@
-"""What pictures and the report know of a model: which nodes were tested, and what was answered about them."""
+"""Data of pictures and the report: parts of the split, predictions, scores."""
 
 from dataclasses import replace
 
@@ -7,18 +7,13 @@ import pytest
 
 import kernode as kn
 from kernode.errors import KernodeWarning
-from kernode.io import Split, split_nodes
+from kernode.io import split_nodes
 from kernode.tasks.classes.labels import fit_all_labels
 from kernode.tasks.classes.model import NodeModel
 from kernode.training.run import Run
 from kernode.viz.evaluation import OTHER, TEST, TRAIN, VALIDATION, EvaluationData, NodeParts
 from refusals import refused
 from tasks import DOUBLE, fit_split
-
-
-def without_lists(on):
-    """The model as files of 0.1.0 have it: without lists of validation and test nodes."""
-    return replace(on, model=replace(on.model, validation=None, tested=None))
 
 
 def test_a_model_file_says_who_validated_and_who_was_tested(own_splits, clusters, tmp_path):
@@ -36,33 +31,21 @@ def test_a_model_file_says_who_validated_and_who_was_tested(own_splits, clusters
         assert not (of == OTHER).any()
 
 
-def test_a_split_file_is_known_by_the_lists_in_the_model(clusters, tmp_path):
-    split = Split(range(40), range(40, 60), range(60, 90))
-    path = tmp_path / "own.npz"
-    np.savez(path, train=split.train, validation=split.validation, test=split.test)
-    on = fit_split(clusters, "k3", (0,), str(path), epochs=3)._on(None)
-    assert NodeParts.of(on).test.tolist() == [list(range(60, 90))]
-    parts = NodeParts.of(without_lists(on))
-    assert parts.test is None
-    assert "does not list its test nodes" in parts.without_test
+def test_there_are_no_test_nodes_where_they_are_unknown_or_were_trained_on(own_splits, clusters):
+    def without_test(**changes):
+        on = replace(own_splits, model=replace(own_splits.model, **changes))
+        assert NodeParts.of(on).test is None
+        with refused("missing", setting="X"):
+            _ = EvaluationData.of(on).predictions
+        return NodeParts.of(on).without_test
 
-
-def test_who_taught_the_model_since_is_no_test_node(own_splits, clusters):
+    assert "does not list its test nodes" in without_test(tested=None, validation=None)
+    assert "used for training since" in without_test(tested=own_splits.model.train[:, :5])
     again = fit_all_labels(clusters, own_splits.model, Run((0, 1), DOUBLE))
-    assert dict(again.model.summary())["trained on"] == "90 nodes: all that have a class"
-    evaluation = EvaluationData.of(again)
-    with refused("missing", setting="X"):
-        _ = evaluation.predictions
-    moved = replace(own_splits.model, tested=own_splits.model.train[:, :5])
-    assert "used for training since" in NodeParts.of(replace(own_splits, model=moved)).without_test
-
-
-def test_another_graph_has_no_test_nodes(own_splits, clusters):
+    assert NodeParts.of(again).without_test == "every labelled node is a training node"
     other = kn.Graph.from_edges([(0, 1), (1, 2)], clusters.features[:3], clusters.labels[:3], name="other")
     evaluation = EvaluationData.of(own_splits.model.on(other))
-    assert evaluation.parts.without_test == (
-        "'other' is not 'clusters', the graph that the model learned from"
-    )
+    assert "'other' is not 'clusters'" in evaluation.parts.without_test
     assert evaluation.known.tolist() == clusters.labels[:3].tolist()
 
 

@@ -1,13 +1,12 @@
-"""The report: one page that needs no network, says what `kernode fit` printed, and takes names as text."""
+"""The report: one page without a network, with the figures of `kernode fit`; names are text."""
 
 import json
 import re
 from html.parser import HTMLParser
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from trained_models import ODD, learned
+from trained_models import learned
 
 import kernode as kn
 from commands import fails
@@ -62,16 +61,8 @@ def test_the_page_has_the_figures_that_fit_printed(command, graph_path, folder):
     said = json.loads(out)
     assert status == 0
     test = said["test"]
-    for name in (
-        "accuracy_mean",
-        "accuracy_std",
-        "runs",
-        "macro_f1_mean",
-        "classes",
-        "confusion",
-        "baselines",
-    ):
-        assert test[name] == printed["test"][name], name
+    names = ("accuracy_mean", "accuracy_std", "runs", "macro_f1_mean", "classes", "confusion", "baselines")
+    assert [test[name] for name in names] == [printed["test"][name] for name in names]
     assert said["hop_weights"] == printed["hop_weights"]
     page = Page((folder / said["out"]).read_text())
     assert f"{printed['test']['accuracy_mean']:.2f} ± {printed['test']['accuracy_std']:.2f} %" in page.text
@@ -82,7 +73,7 @@ def test_the_page_has_the_figures_that_fit_printed(command, graph_path, folder):
     assert said["settings"]["training"] in page.text
 
 
-def test_the_page_loads_nothing_and_is_in_order(own_splits, cache):
+def test_the_page_loads_nothing_and_its_links_lead_somewhere(own_splits, cache):
     text = render(Contents(EvaluationData.of(own_splits, plane="pca")), "title")
     page = Page(text)
     for tag, attributes in page.elements:
@@ -91,16 +82,7 @@ def test_the_page_loads_nothing_and_is_in_order(own_splits, cache):
     style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
     assert "url(" not in style
     assert "@import" not in style
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-    tags = [tag for tag, _ in page.elements]
-    assert {"header", "nav", "main", "footer"} <= set(tags)
-    assert all("scope" in attributes for tag, attributes in page.elements if tag == "th")
-    charts = [attributes for _, attributes in page.elements if "data-chart" in attributes]
-    assert len(charts) == 8
-    assert all(attributes["aria-label"] for attributes in charts)
+    assert sum("data-chart" in attributes for _, attributes in page.elements) == 8
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     links = [a["href"][1:] for tag, a in page.elements if tag == "a" and a["href"].startswith("#")]
@@ -118,41 +100,22 @@ def test_charts_are_what_plotly_takes(own_splits, cache):
     assert sum(len(trace["x"]) for trace in points) == 90
 
 
-@pytest.mark.slow
-def test_odd_names_are_text(command, odd_tables, folder):
-    edges, nodes = odd_tables
-    fit = ("fit", edges, "--nodes", nodes, "--label", "group", "--variant", "k3", "--replicas", "2")
-    assert command(*fit, "--epochs", "5", "--with-graph", "-o", "odd.safetensors", "-q")[0] == 0
-    status, out, err = command("report", "odd.safetensors", "--layout", "pca", "--json")
-    assert status == 0, err
-    text = (folder / "odd-report.html").read_text()
-    page = Page(text)
-    tags = {tag for tag, _ in page.elements}
-    assert not tags & {"b", "i"}
-    assert sum(tag == "script" for tag, _ in page.elements) == 3
-    assert "<b>bold</b>" in page.text
-    said = json.loads(out)
-    names = [one["node"] for one in said["least_sure"]]
-    assert all(len(name) <= 60 for name in names)
-    assert any(ODD[0] in name or ODD[1] in name for name in names)
-    assert any("standardised" in note for note in said["input"])
-    charts = json.loads(page.scripts[0])
-    hovers = "".join("".join(trace.get("text", [])) for trace in charts["embedding"]["data"])
-    assert "&lt;script&gt;" in hovers
-    assert "<script>" not in hovers
-
-
 def test_names_of_nodes_classes_and_data_sets_are_escaped(clusters, cache):
     labels = clusters.labels.copy()
     labels[60:70] = (labels[60:70] + 1) % 3  # some labels to doubt
-    nodes = [f"<i>{i}</i>" for i in range(90)]
+    nodes = [f"<i>{i}</i>" if i % 2 else f"</script>{'a' * 300}{i}" for i in range(90)]
     classes = ("<b>a</b>", "<b>b</b>", "<b>c</b>")
     odd = kn.Graph(clusters.adjacency, clusters.features, labels, classes, nodes, name="<u>data</u>")
     contents = Contents(EvaluationData.of(learned(odd, "jk"), plane="pca"))
     assert contents.doubtful["doubtful_labels"]
     page = Page(render(contents, "<u>title</u>"))
     assert not {tag for tag, _ in page.elements} & {"b", "i", "u"}
+    assert sum(tag == "script" for tag, _ in page.elements) == 3
     assert "<u>data</u>" in page.text
+    assert all(len(one["node"]) <= 60 for one in contents.unsure["least_sure"])
+    hovers = json.dumps(json.loads(page.scripts[0])["embedding"])
+    assert "&lt;i&gt;" in hovers
+    assert "<i>" not in hovers
     for row in contents.doubtful["doubtful_labels"]:
         assert all(row[name] in page.text for name in ("node", "label", "predicted", "reason"))
 
@@ -170,8 +133,7 @@ def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
     assert "30 nodes that no run was trained on" in contents.unsure["least_sure_among"]
 
 
-def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits, clusters, cache):
-
+def test_the_least_sure_nodes_have_reasons_where_the_map_has_them(own_splits, clusters, cache):
     contents = Contents(EvaluationData.of(own_splits, plane="pca"))
     chances = own_splits.calibrated()
     assert contents.unsure["without_reasons"] is None
@@ -182,9 +144,9 @@ def test_reasons_are_those_of_explain_and_absent_where_a_map_has_none(own_splits
         unseen = np.arange(90)
     assert first["chance"] == pytest.approx(100 * chances[unseen].max(axis=1).min(), abs=0.01)
     assert first["speaks_for"] or first["speaks_against"]
-    gcn = Contents(EvaluationData.of(learned(clusters, "jk", variant="gat", epochs=2), plane="pca"))
-    assert "GCN" in gcn.unsure["without_reasons"]
-    assert all(not one["speaks_for"] for one in gcn.unsure["least_sure"])
+    gat = Contents(EvaluationData.of(learned(clusters, "jk", variant="gat", epochs=2), plane="pca"))
+    assert "no exact explanation" in gat.unsure["without_reasons"]
+    assert all(not one["speaks_for"] for one in gat.unsure["least_sure"])
 
 
 def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_splits, cache):
@@ -195,7 +157,7 @@ def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_split
     assert "nodes" not in facts["graph"]
 
 
-def test_how_sure_is_said_of_the_answers_that_the_charts_show(clusters, cache):
+def test_calibration_is_that_of_the_answers_in_the_charts(clusters, cache):
     model = kn.NodeKernelClassifier("k3", epochs=5, replicas=2)
     model.fit(np.arange(40), clusters.labels[:40], graph=clusters, validation=np.arange(40, 60))
     together = Contents(EvaluationData.of(model._on(None), np.arange(60, 90), plane="pca"))
@@ -203,7 +165,7 @@ def test_how_sure_is_said_of_the_answers_that_the_charts_show(clusters, cache):
     assert together.calibration["coverage"] == ensemble["coverage"]
     assert "2 runs together" in together.headline[-1][2]
     text = Page(render(together, "title")).text
-    assert "at least so sure (2 runs together)" in text
+    assert "at least this probability count (2 runs together)" in text
     assert "Their error (2 runs together)" in text
 
 
@@ -211,10 +173,5 @@ def test_errors_are_sentences(command, graph_path, folder):
     fails(command("report", "none.safetensors"), 1, "none.safetensors")
     fails(command("report", "none.safetensors", "-o", "report.pdf"), 2, ".html")
     command("links", graph_path, "--epochs", "2", "--replicas", "1", "-q", "-o", "links.safetensors")
-    fails(
-        command("report", "links.safetensors", "--graph", graph_path),
-        2,
-        "links.safetensors",
-        "a model of links",
-    )
+    fails(command("report", "links.safetensors", "--graph", graph_path), 2, "a model of links")
     assert not list(folder.glob("*.html"))

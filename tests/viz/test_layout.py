@@ -1,6 +1,7 @@
-"""A plane in which alike nodes are near each other."""
+"""A plane in which similar nodes are near each other."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,20 +34,13 @@ def share_of_own(points, labels):
     return (labels[far.argmin(axis=1)] == labels).mean()
 
 
-@pytest.mark.parametrize("plane", ["tsne", "pca"])
-def test_alike_rows_are_near_each_other(plane):
+@pytest.mark.parametrize(("plane", "at_once"), [("tsne", 90), ("pca", 90), ("tsne", 50)])
+def test_similar_rows_are_near_each_other(plane, at_once, monkeypatch):
+    monkeypatch.setattr(module, "ALL_AT_ONCE", at_once)  # of more, some are laid out, the others placed
+    monkeypatch.setattr(module, "SOME", 45)
     x, labels = clouds()
     points = place(x, plane, 0)
     assert points.shape == (90, 2)
-    assert share_of_own(points, labels) == 1
-
-
-def test_of_many_some_are_laid_out_and_the_others_placed_among_them(monkeypatch):
-    monkeypatch.setattr(module, "ALL_AT_ONCE", 50)
-    monkeypatch.setattr(module, "SOME", 45)
-    x, labels = clouds()
-    points = place(x, "tsne", 0)
-    assert np.isfinite(points).all()
     assert share_of_own(points, labels) == 1
 
 
@@ -65,34 +59,29 @@ def test_a_layout_is_computed_once_and_a_damaged_cache_is_no_answer(on, monkeypa
     assert len(calls) == 1
     assert first.shape == (2708, 2)
     assert np.abs(first).max() == 1
+    assert np.allclose(first.min(axis=0), -first.max(axis=0))
     (kept,) = (tmp_path / "layouts").iterdir()
     kept.write_bytes(kept.read_bytes()[:100])
     assert np.array_equal(first, layout(on))
     assert len(calls) == 2
+    other = {name: value + 1 for name, value in on.model.parameters.items()}
+    layout(replace(on, model=replace(on.model, parameters=other)))
+    assert len(calls) == 3
 
 
-def test_a_cache_that_cannot_be_written_costs_a_warning_and_no_layout(on, monkeypatch, tmp_path):
+def test_a_cache_that_cannot_be_written_is_a_warning(on, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file"))
     with pytest.warns(kn.KernodeWarning, match="not cached"):
-        points = layout(on, "pca")
-    assert points.shape == (2708, 2)
+        assert layout(on, "pca").shape == (2708, 2)
 
 
-def test_a_missing_library_is_named_with_what_does_without(monkeypatch):
+def test_what_cannot_be_laid_out_is_refused(on, clusters, monkeypatch):
     monkeypatch.setitem(sys.modules, "openTSNE", None)
     with refused("extra", package="openTSNE"):
         place(clouds()[0], "tsne", 0)
-
-
-def test_what_has_no_kernel_has_no_plane(cora):
-    graph, split = cora
-    model = kn.NodeKernelClassifier("label-propagation")
-    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    with refused("unsupported"):
-        layout(model._on(None))
-
-
-def test_an_unknown_plane_is_named(on):
     with refused("setting", setting="plane", value="map"):
         layout(on, "map")
+    model = kn.NodeKernelClassifier("label-propagation")
+    with refused("unsupported"):
+        layout(model.fit(range(60), clusters.labels[:60], graph=clusters)._on(None))

@@ -19,7 +19,7 @@ from kernode.kernels import BaseKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.models.changes import PARTS, by_part, combined, part_of
-from kernode.models.model import Model
+from kernode.models.model import History, Model
 from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -55,7 +55,7 @@ class KernelEstimator(BaseEstimator):
 
     def _set_fitted(self, model: Any) -> None:
         """Set the fitted attributes that all estimators have."""
-        self.model_, self.history_ = model, model.history
+        self.model_, self.history_ = model, History(model.history)
         # Seeds and threads repeat the run; a file does not say its threads.
         self.seeds_, self.threads_ = model.seeds, model.threads
 

@@ -24,7 +24,7 @@ from kernode.explain.explanation import (
     Shown,
     mean_and_spread,
 )
-from kernode.explain.parts import Pairs, Row, largest
+from kernode.explain.parts import Row, largest, largest_pairs
 from kernode.graph import Graph, typed_names
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.sum import KernelSum, member_parameters
@@ -79,7 +79,7 @@ def explain_node(
     mean, spread = mean_and_spread(lead.scores)
     by_node, distances = lead.by_node.mean(axis=0), lead.row.distances
     return NodeExplanation(
-        node=_names(on.graph, [node])[0],
+        node=names_of(on.graph, [node])[0],
         classes=classes,
         probabilities=tuple(lead.probabilities.tolist()),
         scores=tuple(mean.tolist()),
@@ -92,6 +92,7 @@ def explain_node(
         features=features,
         held=_HELD.format(_OF_KERNEL if on.model.method.classifier == "centroid" else ""),
         **on.graph.listed_marks(node)[0],
+        names=on.classes.names[: len(classes)],
     )
 
 
@@ -110,14 +111,15 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
         squared = own.square().sum(dim=1, keepdim=True)
         scale = (toward * own).sum(dim=1, keepdim=True) / squared
         scales.append(scale.masked_fill(squared == 0, 0).expand_as(own))
-    pairs = Pairs.of(rows[0].vectors * torch.cat(scales, dim=1), rows[1].vectors, top)
-    ends = tuple(zip(rows, (pairs.left, pairs.right), strict=True))
-    names = [_names(on.graph, row.nodes[at]) for row, at in ends]
+    scaled = rows[0].vectors * torch.cat(scales, dim=1)
+    left, right, values = largest_pairs(scaled, rows[1].vectors, top)
+    ends = ((rows[0], left), (rows[1], right))
+    names = [names_of(on.graph, row.nodes[at]) for row, at in ends]
     hops = [row.distances[at].tolist() for row, at in ends]
-    found = tuple(map(PairPart, *names, *hops, *_values(pairs.values)))
+    found = tuple(map(PairPart, *names, *hops, *_values(values)))
     shown = [_shown(on.graph, rows[i], by_node[i], towards[i], top) for i in (0, 1)]
     mean, spread = mean_and_spread(by_node[0].sum(axis=1))
-    one, two = _names(on.graph, [node, other])
+    one, two = names_of(on.graph, [node, other])
     marks = on.graph.listed_marks([node, other])
     return PairExplanation(
         node=one,
@@ -196,7 +198,7 @@ def _shown(graph: Graph, row: Row, by_node: np.ndarray, towards: Tensor, top: in
     totals, words = row.by_feature(row.nodes[apart], towards, feature_names(graph), len(first))
     neighbours = map(
         Part,
-        _names(graph, row.nodes[first]),
+        names_of(graph, row.nodes[first]),
         *_values(by_node[:, first]),
         row.distances[first].tolist(),
         graph.classes_of(row.nodes[first]),
@@ -227,8 +229,9 @@ def _values(values: np.ndarray) -> tuple[Iterable[float], Iterable[float | None]
     return mean.tolist(), repeat(None) if spread is None else spread.tolist()
 
 
-def _names(graph: Graph, nodes: Any) -> list[Any]:
-    nodes = np.asarray(nodes)
+def names_of(graph: Graph, nodes: Any) -> list[Any]:
+    """Return names of nodes, integers if all names are; positions in a graph without names."""
+    nodes = np.asarray(nodes, dtype=np.int64)
     return nodes.tolist() if graph.node_names is None else typed_names(graph.node_names)[nodes].tolist()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
+
+from kernode.models.model import html_table
 
 _UNLISTED = "not listed, only edges mention it"
 
@@ -22,6 +23,13 @@ class Part:
     known_class: Any = None  # of a node: what the graph says
     words: tuple[Part, ...] = ()  # of a node: its features, those that add most
     listed: bool | None = None  # of a node: False where only edges mention it
+
+    def __str__(self) -> str:
+        about = [] if self.hops is None else [hops_away(self.hops)]
+        about += [] if self.known_class is None else [str(self.known_class)]
+        about += [_UNLISTED] if self.listed is False else []
+        about += [", ".join(f"{word.name} {word.value:+.4f}" for word in self.words)] if self.words else []
+        return "; ".join([str(self.name), *about])
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,7 @@ class NodeExplanation:
     features: Features
     held: str  # what was held fixed
     listed: bool | None = None  # False where only edges mention the node
+    names: tuple[str, ...] = ()  # of the classes, for people
 
     @property
     def lead(self) -> float:
@@ -91,17 +100,25 @@ class NodeExplanation:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain values."""
-        return {**_plain(asdict(self)), "lead": self.lead}
+        found = _plain(asdict(self)) | {"lead": self.lead}
+        del found["names"]
+        return found
+
+    def _names(self) -> list[str]:
+        """Names of the two classes."""
+        names = self.names or self.classes
+        return [str(names[self.classes.index(one)]) for one in (self.of_class, self.against)]
 
     def __str__(self) -> str:
         chance = dict(zip(self.classes, self.probabilities, strict=True))
+        first, second = self._names()
         lines = [
-            f"{self.node}: {self.of_class} ({100 * chance[self.of_class]:.1f} %), "
-            f"not {self.against} ({100 * chance[self.against]:.1f} %)",
-            f"{self.lead:+.4f}  lead of {self.of_class} over {self.against}, of which",
+            f"{self.node}: {first} ({100 * chance[self.of_class]:.1f} %), "
+            f"not {second} ({100 * chance[self.against]:.1f} %)",
+            f"{self.lead:+.4f}  lead of {first} over {second}, of which",
         ]
         lines[:0] = [f"{self.node}: {_UNLISTED}"] if self.listed is False else []
-        lines += [f"{hop.value:+.4f}  {_over(hop.hops)}" for hop in self.hops]
+        lines += [f"{hop.value:+.4f}  {hops_away(hop.hops)}" for hop in self.hops]
         lines += [f"{self.class_bias:+.4f}  what every node has"] if self.class_bias else []
         lines += ["", "by neighbour"]
         lines += _part_lines(self.neighbours, "other nodes")
@@ -113,10 +130,9 @@ class NodeExplanation:
         rows = [
             (part.name, part.hops, part.known_class, f"{part.value:+.4f}") for part in self.neighbours.parts
         ]
-        title = (
-            f"{self.node}: {self.of_class} ({100 * chance:.1f} %), {self.lead:+.4f} ahead of {self.against}"
-        )
-        return _html_table(title, ("neighbour", "hops", "class", "adds"), rows)
+        first, second = self._names()
+        title = f"{self.node}: {first} ({100 * chance:.1f} %), {self.lead:+.4f} ahead of {second}"
+        return html_table(title, ("neighbour", "hops", "class", "adds"), rows)
 
 
 @dataclass(frozen=True)
@@ -174,15 +190,7 @@ class PairExplanation:
     def _repr_html_(self) -> str:
         rows = [(part.left, part.right, f"{part.value:+.4f}") for part in self.pairs]
         title = f"{self.node} and {self.other}: K = {self.similarity:.4f}"
-        return _html_table(title, (f"near {self.node}", f"near {self.other}", "adds"), rows)
-
-
-def _html_table(title: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Return a table for a notebook."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    cells = ["".join(f"<td>{escape(str(value))}</td>" for value in row) for row in rows]
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"
+        return html_table(title, (f"near {self.node}", f"near {self.other}", "adds"), rows)
 
 
 def _plain(value: Any) -> Any:
@@ -194,13 +202,7 @@ def _plain(value: Any) -> Any:
 
 
 def _part_lines(shown: Shown, others: str) -> list[str]:
-    lines = []
-    for part in shown.parts:
-        about = [] if part.hops is None else [_over(part.hops)]
-        about += [str(part.known_class)] if part.known_class is not None else []
-        about += [_UNLISTED] if part.listed is False else []
-        about += [", ".join(f"{word.name} {word.value:+.4f}" for word in part.words)] if part.words else []
-        lines.append(f"{part.value:+.4f}{_spread(part.spread)}  {'; '.join([str(part.name), *about])}")
+    lines = [f"{part.value:+.4f}{_spread(part.spread)}  {part}" for part in shown.parts]
     return lines + ([f"{shown.rest:+.4f}  {shown.rest_count:,} {others}"] if shown.rest_count else [])
 
 
@@ -216,7 +218,8 @@ def _spread(spread: float | None) -> str:
     return "" if spread is None else f" ± {spread:.4f}"
 
 
-def _over(hops: int) -> str:
+def hops_away(hops: int) -> str:
+    """Return a distance in words."""
     return "itself" if hops == 0 else f"{hops} hop{'s' * (hops > 1)} away"
 
 

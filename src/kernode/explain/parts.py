@@ -279,26 +279,20 @@ def largest(values: np.ndarray, count: int) -> np.ndarray:
     return np.argsort(-np.abs(values), kind="stable")[:count]
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """The largest of the k × l pairs, by the magnitude of their mean over replicas."""
+def largest_pairs(left: Tensor, right: Tensor, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the largest of the k × l products ⟨a, b⟩ of parts a (k × r × d) and b (l × r × d).
 
-    left: np.ndarray  # p: positions among the left node's parts
-    right: np.ndarray  # p
-    values: np.ndarray  # r × p
-
-    @classmethod
-    def of(cls, left: Tensor, right: Tensor, count: int) -> Pairs:
-        """Compare parts a (k × r × d) and b (l × r × d) by ⟨a, b⟩ of each replica."""
-        k, r, d = left.shape
-        a, b = left.reshape(k, r * d) / r, right.reshape(-1, r * d)  # then ⟨a, b⟩ is the mean over replicas
-        best = [a.new_empty(0), torch.empty(0, dtype=torch.int64)]  # values, and positions among k · l
-        step = max(1, _AT_A_TIME // len(b))
-        for start in range(0, k, step):
-            products = (a[start : start + step] @ b.T).flatten()
-            some = torch.topk(products.abs(), min(count, len(products))).indices
-            values, at = torch.cat([best[0], products[some]]), torch.cat([best[1], some + start * len(b)])
-            order = torch.argsort(values.abs(), descending=True, stable=True)[:count]
-            best = [values[order], at[order]]
-        i, j = best[1] // len(b), best[1] % len(b)
-        return cls(i.numpy(), j.numpy(), (left[i] * right[j]).sum(dim=2).T.numpy())
+    Positions on the left and on the right (p each), and values (r × p); ordered by the mean over replicas.
+    """
+    k, r, d = left.shape
+    a, b = left.reshape(k, r * d) / r, right.reshape(-1, r * d)  # then ⟨a, b⟩ is the mean over replicas
+    best, at = a.new_empty(0), torch.empty(0, dtype=torch.int64)  # values, and positions among k · l
+    step = max(1, _AT_A_TIME // len(b))
+    for start in range(0, k, step):
+        products = (a[start : start + step] @ b.T).flatten()
+        some = torch.topk(products.abs(), min(count, len(products))).indices
+        best, at = torch.cat([best, products[some]]), torch.cat([at, some + start * len(b)])
+        order = torch.argsort(best.abs(), descending=True, stable=True)[:count]
+        best, at = best[order], at[order]
+    i, j = at // len(b), at % len(b)
+    return i.numpy(), j.numpy(), (left[i] * right[j]).sum(dim=2).T.numpy()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,16 +65,6 @@ def class_number(graph: Graph, name: Any) -> int:
     raise InputError(
         f"{graph.name!r} has no class {name!r}. Its classes are {known}.", "unknown", what="class", name=name
     )
-
-
-def owner(on: NodeModelOnGraph) -> dict[str, str]:
-    """Which model and which graph something was made of: digests of both."""
-    model = on.model
-    digest = hashlib.sha256(json.dumps(model.method.to_json(), sort_keys=True).encode())
-    for name, value in sorted(model.parameters.items()):
-        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
-    return {"model": digest.hexdigest(), "graph": on.graph.fingerprint}
 
 
 @torch.no_grad()

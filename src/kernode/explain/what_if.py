@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,14 +15,13 @@ from scipy import sparse
 from kernode.compute.place import cpu_threads
 from kernode.compute.stack import part
 from kernode.errors import InputError, bad_setting
-from kernode.explain.explain import Lead, feature_names
-from kernode.graph import Graph, typed_names
+from kernode.explain.explain import Lead, feature_names, names_of
+from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes
 from kernode.graph.neighbourhoods import ball, induced
 from kernode.io.tables.columns import as_features
 from kernode.progress import progress_listener
-from kernode.tasks.classes.method import Method
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -181,14 +181,9 @@ def smallest_change(on: NodeModelOnGraph, node: int, what: What = "edges") -> Sm
         return bool(queries.probabilities(without(chosen)).argmax() != queries.own)
 
     chosen, proved = _search(candidates, decides)
-    names: list[Any]
-    if what == "features":
-        names = [feature_names(on.graph)[one] for one in chosen]
-    else:
-        nodes = on.graph.node_names
-        names = list(chosen) if nodes is None else typed_names(nodes)[chosen].tolist() if chosen else []
+    named = names_of(on.graph, chosen) if what == "edges" else [feature_names(on.graph)[i] for i in chosen]
     tried, result = queries.count, queries.result(without(chosen))
-    return Smallest(what, tuple(chosen), proved, tried, result, tuple(names))
+    return Smallest(what, tuple(chosen), proved, tried, result, tuple(named))
 
 
 def _search(candidates: list[int], decides: Callable[[Sequence[int]], bool]) -> tuple[list[int], bool]:
@@ -227,48 +222,55 @@ class _Queries:
     """Answers of a model about one node of many changed graphs."""
 
     def __init__(self, on: NodeModelOnGraph, node: int) -> None:
-        method = on.model.method
-        if not isinstance(method, Method) or method.map.per_node:
-            raise InputError(
-                f"{method.title} has learned about single nodes: train again to see what follows.",
-                "unsupported",
-            )
-        self.on, self.method, self.node, self.count = on, method, node, 0
-        self._parts: dict[frozenset[int], tuple[np.ndarray, Graph]] = {}
+        require_new_graphs(on)
+        model = on.model
+        if model.method.classifier == "centroid":  # nearest centroids stay as they were trained
+            model = replace(model, references=on.class_references.cpu().numpy())
+        self.on = replace(on, model=model, has_training_nodes=False, prepared=None)
+        self.node, self.count = node, 0
         self.before = self._probabilities(on.graph, node)
         self.own = int(self.before.argmax())
 
     def probabilities(self, edit: Edit) -> np.ndarray:
-        """The mean over replicas, c."""
+        """Return class probabilities after an edit: c."""
         self.count += 1
-        graph, node, reach = self.on.graph, self.node, self.method.map.reach
+        if edit.add or self._around is None:
+            return self._probabilities(edit(self.on.graph), self.node)
+        nodes, part = self._around
+        return self._probabilities(edit.within(nodes)(part), int(np.searchsorted(nodes, self.node)))
+
+    @cached_property
+    def _around(self) -> tuple[np.ndarray, Graph] | None:
+        """A part of the graph with the same g of the node; None if the whole graph is needed.
+
+        It reaches one edge further than the map, so that degrees are true where they count.
+        """
+        graph, reach = self.on.graph, self.on.model.method.map.reach
         placed = graph.encoding is not None and graph.encoding.structure is not None
         if reach is None or placed:  # columns that say where a node is are computed of the whole graph
-            return self._probabilities(edit(graph), node)
-        nodes, part = self._around(frozenset(v for pair in edit.add for v in pair) | {node}, reach)
-        return self._probabilities(edit.within(nodes)(part), int(np.searchsorted(nodes, node)))
-
-    def _around(self, nodes: frozenset[int], reach: int) -> tuple[np.ndarray, Graph]:
-        """A part of the graph on which g is as on the whole: one edge further than the map reaches."""
-        if nodes not in self._parts:
-            around = ball(self.on.graph, sorted(nodes), reach + 1)
-            self._parts[nodes] = around, induced(self.on.graph, around)
-        return self._parts[nodes]
+            return None
+        nodes = ball(graph, [self.node], reach + 1)
+        return nodes, induced(graph, nodes)
 
     def result(self, edit: Edit) -> WhatIf:
-        """Before and after."""
-        graph, model = self.on.graph, self.on.model
+        """Return probabilities before and after an edit."""
+        graph = self.on.graph
         name = int(self.node) if graph.node_names is None else graph.node_names[self.node].item()
-        after = self.probabilities(edit)
-        return WhatIf(name, model.classes, tuple(self.before.tolist()), tuple(after.tolist()), edit)
+        before, after = self.before.tolist(), self.probabilities(edit).tolist()
+        return WhatIf(name, self.on.model.classes, tuple(before), tuple(after), edit)
 
     @torch.no_grad()
     def _probabilities(self, graph: Graph, node: int) -> np.ndarray:
-        on, method = self.on, self.method
+        on, parameters = self.on, part(self.on.parameters, "map.")
         with progress_listener(lambda *_: None):  # no progress of a single row
-            rows = method.map.rows(part(on.parameters, "map."), graph, np.array([node]), on.place)
-        g = rows.expand(len(on.model.seeds), -1, -1)
-        first = torch.zeros(1, 1, dtype=torch.int64, device=on.place.device)
-        held = on.class_references if method.classifier == "centroid" else None  # as they were trained
-        scores = method.scores(on.parameters, g, on.training_nodes, first, held)
-        return on.model.calibrated(scores.softmax(dim=-1).mean(dim=0)[0].cpu().numpy())
+            g = on.model.method.map.rows(parameters, graph, np.array([node]), on.place)
+        return replace(on, known_g=g.expand(len(on.model.seeds), -1, -1)).calibrated(np.array([0]))[0]
+
+
+def require_new_graphs(on: NodeModelOnGraph) -> None:
+    """Raise if a model must be trained again for a changed graph."""
+    method = on.model.method
+    if not method.has_kernel or method.map.per_node:
+        raise InputError(
+            f"{method.title} has parameters of single nodes: train again on the changed graph.", "unsupported"
+        )

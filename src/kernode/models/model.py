@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -30,6 +31,7 @@ from kernode.training.run import Run
 from kernode.training.settings import Training
 
 FACT: dict[str, Any] = {"fact": ""}  # of a field: a file holds it as plain values, under this key or its name
+_CLASSES = 12  # that a notebook shows
 ARRAY = {"array": True}  # … as an array, where it is not None
 
 
@@ -165,6 +167,41 @@ class Report:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        test = self.figures.get("test", self.figures)
+        means = [name.removesuffix("_mean") for name in test if name.endswith("_mean")]
+        rows = [
+            (one.replace("_", " "), f"{test[f'{one}_mean']:.2f} ± {test[f'{one}_std']:.2f}")
+            for one in means
+            if test[f"{one}_mean"] is not None
+        ]
+        table = html_table("Test figures in percent", ("figure", "mean ± spread of replicas"), rows)
+        figures = ("precision", "recall", "f1", "support")
+        classes = sorted(test.get("classes", ()), key=lambda one: -one["support"])[:_CLASSES]
+        rows = [(one["class"], *(f"{one[name]:.3g}" for name in figures)) for one in classes]
+        return table + html_table("Largest classes", ("class", *figures), rows) if rows else table
+
+
+class History(dict[str, np.ndarray]):
+    """Values of every replica by epoch; a notebook shows their means in the first and the last epoch."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name.replace("_", " "), *(np.round(values[at].mean(axis=0), 4) for at in (0, -1)))
+            for name, values in self.items()
+            if len(values)
+        ]
+        epochs = max(map(len, self.values()), default=0)
+        return html_table("Means of the replicas", ("", "epoch 1", f"epoch {epochs}"), rows)
+
+
+def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table for a notebook."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    cells = ["".join(f"<td>{escape(str(value))}</td>" for value in row) for row in rows]
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{body}</table>"
 
 
 @dataclass(frozen=True)

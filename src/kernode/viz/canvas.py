@@ -138,9 +138,9 @@ def rounded(values: np.ndarray, digits: int) -> list[float]:
     return np.asarray(values, dtype=np.float64).round(digits).tolist()
 
 
-def signed(value: float, digits: int) -> str:
-    """Format a number with a true minus sign."""
-    return f"{value:.{digits}f}".replace("-", "−")
+def signed(value: float, digits: int, plus: str = "") -> str:
+    """Format a number with a true minus sign; ``plus``: before positive ones."""
+    return f"{value:{plus}.{digits}f}".replace("-", "−")
 
 
 def plain_axes(axes: Axes, grid: Literal["both", "x", "y"] = "both") -> None:

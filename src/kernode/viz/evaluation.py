@@ -5,14 +5,15 @@ This is the one place that knows how a model stores its classes, its split and i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from kernode.errors import InputError, warn
-from kernode.graph import Graph, typed_names
+from kernode.explain.explain import names_of
+from kernode.graph import Graph
 from kernode.metrics.accuracy import accuracy
 from kernode.tasks.classes.evaluation import evaluate
 from kernode.tasks.classes.labels import nodes_and_classes
@@ -53,8 +54,8 @@ class NodeParts:
                 why = "every labelled node is a training node"
         elif any(np.isin(own, taught).any() for own, taught in zip(test, train, strict=True)):
             why = "its test nodes have been used for training since"
-        elif (graph.labels[test] < 0).any():
-            why = "some test nodes have no class in this graph"
+        elif (on.classes.known[test] < 0).any():
+            why = "some test nodes have no class of the model in this graph"
         return cls(train, model.validation, None if why else test, why)
 
     @property
@@ -114,15 +115,13 @@ class EvaluationData:
     @classmethod
     def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne") -> Self:
         """Evaluate on the model's test nodes, or on nodes X with classes y (default: those of the graph)."""
-        parts, known = NodeParts.of(on), on.classes.known
+        parts = NodeParts.of(on)
         if X is not None:
             classes, nodes, truth = _given_nodes(on, parts, X, y)
             return cls(on, classes, NodeParts(parts.train, parts.validation, nodes), truth, plane)
         if y is not None:
             raise InputError("y has the classes of the nodes in X: give X, too.", "missing", setting="X")
-        if parts.test is not None and (known[parts.test] < 0).any():
-            parts = replace(parts, test=None, without_test="the graph's classes are not those of the model")
-        return cls(on, on.classes, parts, None if parts.test is None else known[parts.test], plane)
+        return cls(on, on.classes, parts, None if parts.test is None else on.classes.known[parts.test], plane)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -215,11 +214,9 @@ class EvaluationData:
         labels = np.where(labels < len(model.classes), labels, -1)
         return LabelledNodes(np.asarray(model.train), model.train_labels, validation, labels)
 
-    def names(self, nodes: np.ndarray) -> list[str]:
+    def names(self, nodes: Any) -> list[str]:
         """Names of nodes as text, or their numbers if the graph has no names."""
-        nodes, graph = np.asarray(nodes), self.graph
-        names = nodes if graph.node_names is None else typed_names(graph.node_names)[nodes]
-        return [str(name) for name in names.tolist()]
+        return [str(name) for name in names_of(self.graph, nodes)]
 
 
 def _given_nodes(

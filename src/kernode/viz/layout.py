@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 from itertools import count
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -11,7 +12,6 @@ from typing import Literal, cast, get_args
 import numpy as np
 
 from kernode.errors import FileError, InputError, MissingExtraError, bad_setting, warn
-from kernode.explain.similar import owner
 from kernode.io.archive import open_archive
 from kernode.progress import report_progress
 from kernode.storage import cache_folder, write_whole
@@ -35,8 +35,7 @@ def layout(on: NodeModelOnGraph, plane: Plane = "tsne") -> np.ndarray:
     checked_plane(plane)
     if not on.model.method.has_kernel:
         raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.", "unsupported")
-    key = hashlib.sha256(repr((sorted(owner(on).items()), plane, _SEED, _PERPLEXITY, 2)).encode()).hexdigest()
-    path = cache_folder() / "layouts" / f"{key[:32]}.npz"
+    path = cache_folder() / "layouts" / f"{_key(on, plane)}.npz"
     found = _kept(path)
     if found is not None and found.shape == (on.graph.n_nodes, 2):
         return found
@@ -48,6 +47,16 @@ def layout(on: NodeModelOnGraph, plane: Plane = "tsne") -> np.ndarray:
     except FileError as error:
         warn(f"the layout is not cached, and will be computed again: {error}")
     return points
+
+
+def _key(on: NodeModelOnGraph, plane: Plane) -> str:
+    """Return a digest of the model, the graph and the settings."""
+    settings = [on.model.method.to_json(), on.graph.fingerprint, plane, _SEED, _PERPLEXITY]
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for name, value in sorted(on.model.parameters.items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:32]
 
 
 def _kept(path: Path) -> np.ndarray | None:

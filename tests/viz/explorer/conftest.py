@@ -1,4 +1,4 @@
-"""Models to explore: one of Cora, one of tables with odd names, and what asks their servers."""
+"""Models to explore: one of Cora, one of tables with odd names, and clients of their servers."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -6,8 +6,17 @@ from fastapi.testclient import TestClient
 import kernode as kn
 from kernode.viz.explorer import app
 
-HERE = "http://127.0.0.1:8765"
 ODD = ("<b>bold</b>", "a/b", "../../etc", "naïve ☃", "two words", "x&name=y", "50%", "a,b", '"quoted"')
+
+
+def served(model):
+    """A client of the explorer of a model."""
+    return TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1:8765")
+
+
+@pytest.fixture(name="served", scope="session")
+def _served():
+    return served
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +36,7 @@ def model(cora, cache):
 
 @pytest.fixture(scope="session")
 def client(model):
-    with TestClient(app(model._on(None), plane="pca"), base_url=HERE) as client:
+    with served(model) as client:
         yield client
 
 
@@ -57,5 +66,5 @@ def table_model(tables, cache):
 
 @pytest.fixture(scope="session")
 def table_client(table_model):
-    with TestClient(app(table_model._on(None), plane="pca"), base_url=HERE) as client:
+    with served(table_model) as client:
         yield client

@@ -1,4 +1,6 @@
-"""What would be otherwise, and nodes that are not there: as in Python, and nothing is kept of it."""
+"""What-if and new nodes are answered as in Python, and not stored."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,12 +44,11 @@ def test_changed_edges_and_features_give_what_the_model_says(client, model):
     assert (found["was"], found["becomes"]) == (classes[expected.was], classes[expected.becomes])
 
 
-def test_features_of_tables_are_changed_by_their_names(table_client, table_model):
-    found = post(table_client, "what-if", {"name": "a/b", "features": {"venue=KDD": 1.0, "venue=ICML": 0.0}})
+def test_features_and_columns_of_tables_are_changed_by_name(table_client, table_model):
     expected = table_model.what_if("a/b", features={"venue=KDD": 1.0, "venue=ICML": 0.0})
-    assert as_chances(found["after"]) == chances(table_model, expected.after)
-    found = post(table_client, "what-if", {"name": "a/b", "columns": {"venue": "KDD"}})
-    assert as_chances(found["after"]) == chances(table_model, expected.after)
+    for changes in ({"features": {"venue=KDD": 1.0, "venue=ICML": 0.0}}, {"columns": {"venue": "KDD"}}):
+        found = post(table_client, "what-if", {"name": "a/b", **changes})
+        assert as_chances(found["after"]) == chances(table_model, expected.after)
 
 
 def test_a_new_node_gets_the_class_that_extend_gives_it(client, model):
@@ -89,51 +90,23 @@ def test_a_new_row_may_lack_columns_and_edges_and_have_new_values(table_client):
     assert any("NeurIPS" in note for note in found["notes"])
 
 
-def test_nodes_without_names_are_numbers(cora, cache):
-    from dataclasses import replace
-
-    from fastapi.testclient import TestClient
-
-    from kernode.viz.explorer import app
-
-    named, split = cora
-    graph = replace(named, node_names=None)
-    model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2)
-    model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as client:
-        assert client.get("/api/node", params={"name": "7"}).json()["index"] == 7
-        assert client.get("/api/node", params={"name": "2708"}).status_code == 404
-        found = post(client, "new-node", {"features": {"feature 3": 1}, "edges": ["7"]})
-        assert len(found["similar"]) == 10
-        assert post(client, "what-if", {"name": "7", "add": ["11"]})["after"]
-
-
-def test_new_edges_of_a_weighted_graph_are_said_to_weigh_1(cora, cache, client):
-    from dataclasses import replace
-
-    from fastapi.testclient import TestClient
-
-    from kernode.viz.explorer import app
-
+def test_nodes_without_names_are_numbers_and_new_edges_have_weight_1(cora, cache, served, client):
     graph, split = cora
-    graph = replace(graph, adjacency=graph.adjacency * 3)
+    graph = replace(graph, node_names=None, adjacency=graph.adjacency * 3)
     model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2)
     model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    asked = (("what-if", {"name": "35", "add": ["1110563"]}), ("new-node", {"edges": ["35"]}))
-    with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as weighted:
-        for path, body in asked:
-            assert any("weight 1" in note for note in post(weighted, path, body)["notes"])
-        features = {"name": "35", "features": {"feature 3": 1}}
-        assert post(weighted, "what-if", features)["notes"] == []
-    for path, body in asked:
-        assert not any("weight" in note for note in post(client, path, body)["notes"])
+    with served(model) as weighted:
+        assert weighted.get("/api/node", params={"name": "7"}).json()["index"] == 7
+        assert weighted.get("/api/node", params={"name": "2708"}).status_code == 404
+        found = post(weighted, "new-node", {"features": {"feature 3": 1}, "edges": ["7"]})
+        assert len(found["similar"]) == 10
+        for notes in (found["notes"], post(weighted, "what-if", {"name": "7", "add": ["11"]})["notes"]):
+            assert any("weight 1" in note for note in notes)
+        assert post(weighted, "what-if", {"name": "7", "features": {"feature 3": 1}})["notes"] == []
+    assert post(client, "what-if", {"name": "35", "add": ["1110563"]})["notes"] == []
 
 
-def test_what_is_no_number_or_no_list_of_numbers_is_refused_and_never_0(cache):
-    from fastapi.testclient import TestClient
-
-    from kernode.viz.explorer import app
-
+def test_a_value_that_is_not_a_number_or_vector_is_refused(cache, served):
     nodes = {
         "id": [f"n{i}" for i in range(20)],
         "at": [[i % 2 + 0.1 * i, 1.0 * i, -1.0] for i in range(20)],
@@ -143,7 +116,7 @@ def test_what_is_no_number_or_no_list_of_numbers_is_refused_and_never_0(cache):
     graph = kn.read_table(edges, nodes, label="topic", features={"at": "vector"})
     model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2, folds=2)
     model.fit(graph.node_names[:16], graph.labels[:16], graph=graph)
-    with TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1") as client:
+    with served(model) as client:
         for at in ("1,,2", "1, x, 3", [1.0, 2.0]):
             reply = client.post("/api/new-node", json={"columns": {"at": at}})
             assert (reply.status_code, "'at'" in reply.json()["error"]) == (400, True), reply.text

@@ -1,4 +1,4 @@
-"""The explorer as people have it: in a real browser, against a real server."""
+"""The explorer in a real browser, with a real server."""
 
 import threading
 import time
@@ -7,17 +7,22 @@ from urllib.parse import quote
 
 import pytest
 
+import kernode as kn
 from browser import DESKTOP, PHONE, browser, missing
+from kernode.viz.explorer import app
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
 
 @contextmanager
-def served(app, port=0):
-    """A server in a thread; gives its address."""
+def running(model, port=0, wrap=lambda one: one):
+    """Serve a model in a thread; gives the address."""
     import uvicorn
 
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", timeout_graceful_shutdown=1))
+    application = wrap(app(model._on(None), plane="pca"))
+    server = uvicorn.Server(
+        uvicorn.Config(application, port=port, log_level="error", timeout_graceful_shutdown=1)
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -30,15 +35,8 @@ def served(app, port=0):
 
 
 @pytest.fixture(scope="module")
-def app_of_cora(model):
-    from kernode.viz.explorer import app
-
-    return app(model._on(None), plane="pca")
-
-
-@pytest.fixture(scope="module")
-def address(app_of_cora):
-    with served(app_of_cora) as address:
+def address(model):
+    with running(model) as address:
         yield address
 
 
@@ -48,13 +46,17 @@ def window():
         yield window
 
 
+def show(window, address, where="", size=DESKTOP):
+    window.resize(size)
+    window.open("about:blank")
+    window.open(address + where)
+
+
 @pytest.fixture
 def page(window, address):
     """The start page, at a desktop's size, without complaints of its own."""
-    window.resize(DESKTOP)
     window.prefer("light")
-    window.open("about:blank")
-    window.open(address)
+    show(window, address)
     window.wait(".panel h2", "cora")
     yield window
     assert window.complaints() == []
@@ -81,20 +83,18 @@ def test_the_picture_is_there_within_two_seconds(page):
 
 
 def test_class_nearest_and_what_mattered_are_found_in_three_clicks(page, model):
-    """Somebody who has never seen it: click the search field, click the name, read."""
     field = page.wait("#search input")
     field.click()
     field.send_keys("1033")
     page.wait("#search li", "1033").click()
     page.wait(".panel h2", "1033")
-    on = model._on(None)
-    chances = on.calibrated(on.find(["1033"]))[0]
-    assert on.graph.class_names[int(chances.argmax())] in page.text("#glance-class")
+    (predicted,) = model.predict(["1033"])
+    assert model._on(None).graph.class_names[predicted] in page.text("#glance-class")
     assert page.text("#glance-nearest").startswith(model.similar("1033", k=1)[0][0])
     parts = model.explain("1033").neighbours.parts
     most = next(part for part in parts if part.hops)
     assert page.text("#glance-mattered").startswith(str(most.name))
-    page.wait("#glance-mattered a").click()  # the third: and who is that?
+    page.wait("#glance-mattered a").click()
     page.wait(".panel h2", str(most.name))
 
 
@@ -106,7 +106,6 @@ def test_a_click_on_a_point_shows_its_node_and_back_goes_back(page):
         const buffer = await (await fetch("api/layout")).arrayBuffer();
         const n = new DataView(buffer).getUint32(0, true);
         const places = new Uint16Array(buffer, 8, 2 * n);
-        const { NodeMap } = await import("./static/js/map.js");
         const { Camera } = await import("./static/js/camera.js");
         const camera = new Camera();
         const canvas = document.getElementById("points");
@@ -191,13 +190,9 @@ def test_a_bad_name_is_said_and_the_page_lives_on(page, address):
 
 
 def test_names_with_markup_are_text(window, table_model):
-    from kernode.viz.explorer import app
-
-    with served(app(table_model._on(None), plane="pca")) as address:
-        window.resize(DESKTOP)
+    with running(table_model) as address:
         for name in table_model._on(None).graph.node_names[:9]:
-            window.open("about:blank")
-            window.open(f"{address}#node={quote(str(name), safe='')}")
+            show(window, address, f"#node={quote(str(name), safe='')}")
             assert window.wait(".panel h2").text == name
         assert window.all(".panel h2 b") == []
         window.open(f"{address}#new")
@@ -206,56 +201,45 @@ def test_names_with_markup_are_text(window, table_model):
         assert window.complaints() == []
 
 
-def test_what_cannot_be_explained_is_said_in_its_place(window, cora, cache):
-    import kernode as kn
-    from kernode.viz.explorer import app
-
+def test_what_cannot_be_explained_is_shown_in_its_place(window, cora, cache):
     graph, split = cora
     model = kn.NodeKernelClassifier("gat", hidden=8, epochs=2)
     model.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    window.resize(DESKTOP)
-    with served(app(model._on(None), plane="pca")) as address:
-        window.open("about:blank")
-        window.open(f"{address}#node=35")
-        window.wait("#glance-nearest")
-        assert "no exact explanation" in window.text("#panel")
-        window.open(f"{address}#pair=35,1033")
-        window.wait("#glance-k")
-        assert "no exact explanation" in window.text("#panel")
+    with running(model) as address:
+        for where, found in (("#node=35", "#glance-nearest"), ("#pair=35,1033", "#glance-k")):
+            show(window, address, where)
+            window.wait(found)
+            assert "no exact explanation" in window.text("#panel")
     assert window.complaints() == []
 
 
-def test_a_server_that_is_gone_is_said_and_found_again(window, model):
-    from kernode.viz.explorer import app
-
-    app_of_cora = app(model._on(None), plane="pca")
-    window.resize(DESKTOP)
-    with served(app_of_cora) as address:
+def test_a_server_that_is_gone_is_shown_and_found_again(window, model):
+    with running(model) as address:
         port = int(address.rsplit(":", 1)[1].strip("/"))
-        window.open("about:blank")
-        window.open(address)
+        show(window, address)
         window.wait(".panel h2", "cora")
     window.script("location.hash = '#node=35'")
     window.wait("#notice", "The server does not answer")
-    with served(app_of_cora, port):
+    with running(model, port):
         window.wait("#notice button").click()
         window.wait("#glance-class")
         assert not window.all("#notice")[0].is_displayed()
     window.complaints()
 
 
-def test_whoever_tries_again_at_the_start_gets_one_map(window, model):
-    from kernode.viz.explorer import app
+def test_trying_again_at_the_start_makes_one_map(window, model):
+    refused = []
 
-    inner, refused = app(model._on(None), plane="pca"), []
+    def stumbling(inner):
+        async def application(scope, receive, send):
+            if scope.get("path") == "/api/nodes" and not refused:
+                refused.append(1)
+                await send({"type": "http.response.start", "status": 503, "headers": []})
+                await send({"type": "http.response.body", "body": b""})
+                return
+            await inner(scope, receive, send)
 
-    async def stumbling(scope, receive, send):
-        if scope.get("path") == "/api/nodes" and not refused:
-            refused.append(1)
-            await send({"type": "http.response.start", "status": 503, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
-            return
-        await inner(scope, receive, send)
+        return application
 
     # Every map watches the size of its canvas: so many are made as watchers.
     counting = (
@@ -263,10 +247,8 @@ def test_whoever_tries_again_at_the_start_gets_one_map(window, model):
         " constructor(told) { super(told); window.maps += 1; } };"
     )
     added = window.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": counting})
-    window.resize(DESKTOP)
-    with served(stumbling) as address:
-        window.open("about:blank")
-        window.open(address)
+    with running(model, wrap=stumbling) as address:
+        show(window, address)
         window.wait("#notice button").click()
         window.wait(".panel h2", "cora")
         assert window.script("return window.maps") == 1
@@ -274,13 +256,9 @@ def test_whoever_tries_again_at_the_start_gets_one_map(window, model):
     assert all("503" in one for one in window.complaints())
 
 
-def test_what_if_of_tables_says_what_its_numbers_are_and_refuses_none(window, table_model):
-    from kernode.viz.explorer import app
-
-    with served(app(table_model._on(None), plane="pca")) as address:
-        window.resize(DESKTOP)
-        window.open("about:blank")
-        window.open(f"{address}#node={quote('two words')}")
+def test_what_if_of_tables_shows_units_and_refuses_text(window, table_model):
+    with running(table_model) as address:
+        show(window, address, f"#node={quote('two words')}")
         window.wait(".panel > details summary").click()
         assert window.wait(".ticks label", "standardised: mean").text.startswith("year")
         window.script("document.querySelector('[aria-label=\"Value of year\"]').value = ''")
@@ -291,12 +269,10 @@ def test_what_if_of_tables_says_what_its_numbers_are_and_refuses_none(window, ta
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_nobody_is_kept_out(window, address, size, scheme):
-    window.resize(size)
+def test_pages_are_accessible(window, address, size, scheme):
     window.prefer(scheme)
     for where in ("", "#node=1033", "#pair=35,1033", "#new", "docs"):
-        window.open("about:blank")
-        window.open(address + where)
+        show(window, address, where, size)
         window.wait("h2")
         window.script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert window.barriers() == [], where

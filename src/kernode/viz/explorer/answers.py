@@ -5,17 +5,17 @@ Nothing is stored: a graph is a value, and a changed one is dropped after the an
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, Field
 from scipy import sparse
-from starlette.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, explain_pair
@@ -26,11 +26,49 @@ from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import spheres
 from kernode.io.tables import extend
-from kernode.viz.explorer import requests
-from kernode.viz.explorer.state import ExplorerState, search
+from kernode.viz.explorer.state import ExplorerState, matching
 
 _NEIGHBOURS = 200  # of a node that are listed
 _FEATURES = 100
+
+Text = Annotated[str, Field(max_length=1000)]
+Name = Annotated[Text, Field(description="A node by its name, or its number.")]
+Top = Annotated[int, Field(ge=1, le=200, description="Number of the largest contributions.")]
+Count = Annotated[int, Field(ge=1, le=1000, description="Number of similar nodes.")]
+Limit = Annotated[int, Field(ge=1, le=50)]
+Unlisted = Annotated[bool, Field(description="Include nodes that only edges mention.")]
+Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e30, le=1e30)]
+Vector = Annotated[list[Number], Field(max_length=10_000)]
+Value = Annotated[str, Field(max_length=100_000)] | bool | Number | Vector | None
+
+
+class _Changed(BaseModel):
+    """What both requests with a body have."""
+
+    model_config = ConfigDict(extra="forbid")
+    columns: dict[Text, Value] = Field({}, max_length=1000, description="By name, for a graph from tables.")
+    features: dict[Text, Number] = Field(
+        {},
+        max_length=1000,
+        description="By name, as the model sees them: standardised for a graph from tables, see `unit` in "
+        "/api/node and /api/features. Missing ones stay as they are, or are 0 for a new node.",
+    )
+
+
+class WhatIf(_Changed):
+    """Changes of a node."""
+
+    name: Name
+    add: list[Text] = Field([], max_length=100, description="Nodes to connect it with, by edges of weight 1.")
+    remove: list[Text] = Field([], max_length=100, description="Neighbours to disconnect it from.")
+
+
+class NewNode(_Changed):
+    """A node that is not in the graph."""
+
+    name: Text = Field("new node", min_length=1)
+    edges: list[Text] = Field([], max_length=100, description="Its neighbours, by edges of weight 1.")
+    k: Count = 10
 
 
 class Error(BaseModel):
@@ -44,15 +82,19 @@ async def _state(request: Request) -> ExplorerState:
     return state
 
 
-async def _no_parameters(_: Annotated[requests.NoParameters, Query()]) -> None:
-    """Refuse all query parameters."""
+async def _known_parameters(request: Request) -> None:
+    """Refuse query parameters that the address does not have."""
+    known = {one.alias for one in request.scope["route"].dependant.query_params}
+    for name in request.query_params:
+        if name not in known:
+            raise HTTPException(422, f"{name}: extra inputs are not permitted")
 
 
 State = Annotated[ExplorerState, Depends(_state)]
-NONE = [Depends(_no_parameters)]
 Answer = dict[str, Any]
 api = APIRouter(
     prefix="/api",
+    dependencies=[Depends(_known_parameters)],
     responses={
         "4XX": {"model": Error, "description": "It cannot be answered."},
         "5XX": {"model": Error, "description": "The server failed; its log has the reason."},
@@ -60,50 +102,41 @@ api = APIRouter(
 )
 
 
-@api.get("/model", dependencies=NONE)
-async def model(state: State, request: Request) -> Response:
+@api.get("/model")
+async def model(state: State) -> Answer:
     """The model, its graph and its classes."""
-    return tagged(request, JSONResponse(state.description))
+    return state.description
 
 
-@api.get("/names", dependencies=NONE)
-async def names(state: State, request: Request) -> Response:
+@api.get("/names")
+def names(state: State) -> list[str]:
     """The name of every node, in the order of /api/layout."""
-    return tagged(request, JSONResponse(state.node_names))
+    return state.node_names
 
 
-@api.get("/layout", dependencies=NONE, response_class=Response, description=ExplorerState.picture.__doc__)
-async def layout(state: State, request: Request) -> Response:
+@api.get("/layout", response_class=Response, description=ExplorerState.picture.__doc__)
+async def layout(state: State) -> Response:
     """The place and the class of every node."""
-    return tagged(request, Response(state.picture, media_type="application/octet-stream"))
-
-
-def tagged(request: Request, response: Response) -> Response:
-    """Return a response with a digest by which browsers know it again, or the answer that they do."""
-    etag = f'"{hashlib.sha256(response.body).hexdigest()[:20]}"'
-    if etag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers={"etag": etag})
-    response.headers["etag"] = etag
-    return response
+    return Response(state.picture, media_type="application/octet-stream")
 
 
 @api.get("/nodes")
-def nodes(state: State, query: Annotated[requests.Search, Query()]) -> Answer:
+def nodes(state: State, search: Text = "", limit: Limit = 10) -> Answer:
     """Nodes whose name contains a part."""
-    return {"nodes": [state.node(i) for i in search(state.node_names, query.search, query.limit)]}
+    return {"nodes": [state.node(i) for i in matching(state.node_names, search, limit)]}
 
 
 @api.get("/features")
-def features(state: State, query: Annotated[requests.Search, Query()]) -> Answer:
+def features(state: State, search: Text = "", limit: Limit = 10) -> Answer:
     """Features whose name contains a part."""
     names = [str(one["name"]) for one in state.features]
-    return {"features": [state.features[i] for i in search(names, query.search, query.limit)]}
+    return {"features": [state.features[i] for i in matching(names, search, limit)]}
 
 
 @api.get("/node")
-def node(state: State, query: Annotated[requests.OfNode, Query()]) -> Answer:
+def node(state: State, name: Name) -> Answer:
     """A node: the probability of each class, its neighbours and features."""
-    at = state.find(query.name)
+    at = state.find(name)
     around = _around(state.graph, at)
     row: Any = state.graph.features[[at]]
     row = (row.toarray() if sparse.issparse(row) else np.asarray(row))[0]
@@ -121,20 +154,18 @@ def node(state: State, query: Annotated[requests.OfNode, Query()]) -> Answer:
 
 def _chances(state: ExplorerState, values: Any) -> list[Answer]:
     """Return classes with their probabilities, the most probable first."""
-    values = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise InputError("the answer is not a finite number. Are some values too large?", "not-finite")
-    order = np.argsort(-values, kind="stable").tolist()
-    classes = state.model_classes
-    return [{"class": classes[i], "chance": float(values[i])} for i in order]
+    order = np.argsort(-np.asarray(values), kind="stable").tolist()
+    return [{"class": state.model_classes[i], "chance": float(values[i])} for i in order]
 
 
 @api.get("/similar")
-def similar(state: State, query: Annotated[requests.OfSimilar, Query()]) -> Answer:
+def similar(
+    state: State, name: Name, k: Count = 10, of_class: Text | None = None, unlisted: Unlisted = False
+) -> Answer:
     """The nodes most similar to one, by K on vectors of length 1."""
-    at = state.find(query.name)
-    among = restricted(state.by_position.graph, None, query.of_class, unlisted=query.unlisted)
-    (found,) = state.by_position.kernel.similar(positions([at]), query.k, among=among)
+    at = state.find(name)
+    among = restricted(state.by_position.graph, None, of_class, unlisted=unlisted)
+    (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
     return {
         "node": state.node(at),
         "exact": found.exact,
@@ -143,13 +174,15 @@ def similar(state: State, query: Annotated[requests.OfSimilar, Query()]) -> Answ
 
 
 @api.get("/explain")
-def explain(state: State, query: Annotated[requests.OfExplanation, Query()]) -> Answer:
+def explain(
+    state: State, name: Name, top: Top = 10, of_class: Text | None = None, against: Text | None = None
+) -> Answer:
     """Why a node has its class: contributions of neighbours, hops and features to its lead over another."""
-    at = state.find(query.name)
-    if query.of_class is not None and query.of_class == query.against:
-        raise InputError(f"{query.of_class!r} is both classes. Give another class for against.", "conflict")
-    classes = (_class(state, query.of_class), _class(state, query.against))
-    found = explain_node(state.by_position, at, query.top, *classes)
+    at = state.find(name)
+    if of_class is not None and of_class == against:
+        raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
+    classes = (_class(state, of_class), _class(state, against))
+    found = explain_node(state.by_position, at, top, *classes)
     return {"node": state.node(at), **_explanation(state, found, at)}
 
 
@@ -168,10 +201,10 @@ def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None 
 
 
 @api.get("/pair")
-def pair(state: State, query: Annotated[requests.OfPair, Query()]) -> Answer:
+def pair(state: State, name: Name, other: Name, top: Top = 10) -> Answer:
     """Why two nodes are similar: K(u, v) as a sum over pairs of neighbours."""
-    one, two = state.find(query.name), state.find(query.other)
-    found = explain_pair(state.by_position, one, two, query.top)
+    one, two = state.find(name), state.find(other)
+    found = explain_pair(state.by_position, one, two, top)
     numbers = ("left_hops", "right_hops", "value", "spread")
     return {
         "node": state.node(one),
@@ -187,20 +220,18 @@ def pair(state: State, query: Annotated[requests.OfPair, Query()]) -> Answer:
 
 
 @api.get("/kernel")
-def kernel(state: State, query: Annotated[requests.OfKernel, Query()]) -> Answer:
+def kernel(state: State, name: Name, other: Name) -> Answer:
     """K(u, v) alone, which every kernel has."""
-    one, two = state.find(query.name), state.find(query.other)
+    one, two = state.find(name), state.find(other)
     learned = state.by_position.kernel
     (value,) = learned.pairs(positions([one]), positions([two])).tolist()
     ends = {"node": state.node(one), "other": state.node(two)}
     return {**ends, "kernel": repr(learned.base), "similarity": value}
 
 
-@api.post("/what-if", dependencies=NONE)
-def change(state: State, request: requests.WhatIf) -> Answer:
+@api.post("/what-if")
+def change(state: State, request: WhatIf) -> Answer:
     """A node's class if its edges or features were others; nothing is stored."""
-    if state.no_change is not None:
-        raise InputError(state.no_change, "unsupported")
     at, graph = state.find(request.name), state.graph
     if not (request.add or request.remove or request.features or request.columns):
         raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")
@@ -221,8 +252,8 @@ def change(state: State, request: requests.WhatIf) -> Answer:
     }
 
 
-@api.post("/new-node", dependencies=NONE)
-def new_node(state: State, request: requests.NewNode) -> Answer:
+@api.post("/new-node")
+def new_node(state: State, request: NewNode) -> Answer:
     """The class of a node that is not in the graph; nothing is stored."""
     graph, n, name = state.graph, state.graph.n_nodes, request.name
     if name in state.node_names:
@@ -321,7 +352,7 @@ def _around(graph: Graph, node: int) -> np.ndarray:
     return graph.adjacency.indices[starts[node] : starts[node + 1]]
 
 
-def _extended(graph: Graph, new: requests.NewNode, ends: list[int]) -> Graph:
+def _extended(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
     """The graph with a new node: a row of its tables, or features as numbers."""
     encoding = graph.encoding
     wrong = "columns" if encoding is None else "features"

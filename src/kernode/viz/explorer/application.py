@@ -15,13 +15,13 @@ from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from kernode.errors import InputError, KernodeError
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.version import __version__
-from kernode.viz.explorer.answers import api, tagged
+from kernode.viz.explorer.answers import api
 from kernode.viz.explorer.middleware import Access, check_token, log
 from kernode.viz.explorer.state import ExplorerState
 from kernode.viz.layout import Plane
@@ -93,13 +93,13 @@ def app(
 
 
 def _add_pages(app: FastAPI) -> None:
-    for path, name in (("/", "index.html"), ("/docs", "docs.html")):
-        content = (_FOLDER / name).read_text(encoding="utf-8")
+    @app.get("/", include_in_schema=False)
+    async def index() -> Response:
+        return FileResponse(_FOLDER / "index.html")
 
-        async def page(request: Request, content: str = content) -> Response:
-            return tagged(request, HTMLResponse(content))
-
-        app.add_route(path, page, methods=["GET"])
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return FileResponse(_FOLDER / "docs.html")
 
     @app.get("/health", summary="Whether the server answers")
     async def health() -> dict[str, str]:

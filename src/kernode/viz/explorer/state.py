@@ -11,7 +11,7 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.explain.explain import explain_node, feature_names
-from kernode.tasks.classes.method import Method
+from kernode.explain.what_if import require_new_graphs
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.layout import layout
@@ -20,10 +20,10 @@ _LISTED = 200  # values of a category that a form offers
 _STEPS = 65535  # of a coordinate in the picture: finer than any screen
 
 
-def search(names: list[str], part: str, limit: int) -> list[int]:
+def matching(names: list[str], part: str, limit: int) -> list[int]:
     """Return positions of names that contain a part, ignoring case: equal names, prefixes, others.
 
-    >>> search(["joan", "ann", "Anna"], "AN", 9)
+    >>> matching(["joan", "ann", "Anna"], "AN", 9)
     [1, 2, 0]
     """
     wanted = part.strip().casefold()
@@ -96,10 +96,11 @@ class ExplorerState(EvaluationData):
     @cached_property
     def no_change(self) -> str | None:
         """The reason why what-if is not possible; None if it is."""
-        method = self.model.method
-        if isinstance(method, Method) and not method.map.per_node:
-            return None
-        return f"{method.title} has parameters of single nodes: train again on the changed graph."
+        try:
+            require_new_graphs(self.on)
+        except InputError as error:
+            return str(error)
+        return None
 
     def node(self, at: int) -> dict[str, Any]:
         """Return the fields that every mention of a node has."""

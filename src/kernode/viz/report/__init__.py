@@ -14,14 +14,14 @@ from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import InputError, MissingExtraError
 from kernode.explain.doubtful import doubtful_labels
 from kernode.explain.explain import explain_node
-from kernode.explain.explanation import Part
+from kernode.explain.explanation import Part, hops_away
 from kernode.progress import report_progress
 from kernode.storage import write_whole
 from kernode.tasks.classes.baselines import NAMES as BASELINES
 from kernode.tasks.classes.evaluation import percent
 from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
-from kernode.viz.canvas import readable, shortened
+from kernode.viz.canvas import readable, shortened, signed
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import NAMES, Chart, Picture, find_picture
 
@@ -38,31 +38,27 @@ class Contents:
     notes: tuple[str, ...] = ()  # what was done to its tables
 
     @cached_property
-    def drawn(self) -> dict[str, Chart | str]:
-        """Every picture as a chart, or the reason why it does not apply."""
-        found: dict[str, Chart | str] = {}
-        for done, one in enumerate(self.pictures):
-            report_progress("pictures", done, len(self.pictures))
+    def pictures(self) -> list[tuple[Picture, Chart | str]]:
+        """Every picture in the order of the report, as a chart or the reason why it does not apply."""
+        found: list[tuple[Picture, Chart | str]] = []
+        for done, name in enumerate(NAMES):
+            report_progress("pictures", done, len(NAMES))
+            one = find_picture(name)
             try:
-                found[one.name] = one.chart(one.data(self.evaluation, **one.chart_settings))
+                found.append((one, one.chart(one.data(self.evaluation, **one.chart_settings))))
             except InputError as error:
-                found[one.name] = str(error)
+                found.append((one, str(error)))
         return found
 
     @property
     def charts(self) -> dict[str, Chart]:
         """Pictures that apply, by name."""
-        return {name: one for name, one in self.drawn.items() if not isinstance(one, str)}
+        return {one.name: chart for one, chart in self.pictures if not isinstance(chart, str)}
 
     @property
     def left_out(self) -> dict[str, str]:
         """Pictures that do not apply, and why."""
-        return {name: why for name, why in self.drawn.items() if isinstance(why, str)}
-
-    @property
-    def pictures(self) -> list[Picture]:
-        """Every picture, in the order of the report."""
-        return [find_picture(name) for name in NAMES]
+        return {one.name: why for one, why in self.pictures if isinstance(why, str)}
 
     @cached_property
     def figures(self) -> dict[str, Any] | None:
@@ -122,10 +118,10 @@ class Contents:
             lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
         else:
             lines["asked about"] = f"{graph.name}: {sizes}"
-        named = {"validate": parts.validation, "test": parts.test}
+        named = {"validation": parts.validation, "test": parts.test}
         held = [f"{rows.shape[1]:,} {name}" for name, rows in named.items() if rows is not None and rows.size]
         if held:
-            lines["held out"] = " and ".join(held) + (" in each run" if parts.own_splits else "")
+            lines["held out"] = f"{' and '.join(held)} nodes" + (" in each run" if parts.own_splits else "")
         described = DESCRIPTIONS.get(model.variant)
         lines["method"] += f": {described}" if described else ""
         return lines
@@ -142,8 +138,8 @@ class Contents:
         found = [("Test accuracy", percent(figures, "accuracy", r), remark)]
         if r > 1 and figures["ensemble_accuracy"] is not None:
             together = f"{figures['ensemble_accuracy']:.2f} %"
-            found.append(("All runs together", together, "what predict answers"))
-        found.append(("Macro F1", percent(figures, "macro_f1", r), "every class counts alike"))
+            found.append(("All runs together", together, "the answers of predict"))
+        found.append(("Macro F1", percent(figures, "macro_f1", r), "mean over the classes"))
         calibration = self.calibration
         remark = f"chance alone gives {calibration['by_chance']:.1f} %"
         remark = f"{calibration['of']}; {remark}" if calibration["of"] else remark
@@ -241,36 +237,31 @@ class Contents:
 
 
 def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...]) -> dict[str, Any]:
-    """A node, its two most probable classes, and the largest parts of an exact sum."""
-    chances, names = evaluation.chances[node], evaluation.class_names
+    """Return a node, its two most probable classes, and the largest parts of an exact sum."""
+    chances, names, known = evaluation.chances[node], evaluation.class_names, int(evaluation.known[node])
     first, *others = np.argsort(-chances, kind="stable").tolist()
-    known = int(evaluation.known[node])
-    (own,) = evaluation.names(np.array([node]))
+    by_sign = [[_described(part) for part in parts if sign * part.value >= _LEAST] for sign in (1, -1)]
     return {
-        "node": shortened(own, _LONGEST),
+        "node": shortened(evaluation.names([node])[0], _LONGEST),
         "answer": names[first],
         "chance": round(100 * float(chances[first]), 2),
         "next_answer": names[others[0]] if others else None,
         "next_chance": round(100 * float(chances[others[0]]), 2) if others else None,
         "known": names[known] if known >= 0 else None,
-        "speaks_for": [_words(part, own) for part in parts if part.value >= _LEAST][:3],
-        "speaks_against": [_words(part, own) for part in parts if part.value <= -_LEAST][:3],
+        "speaks_for": by_sign[0][:3],
+        "speaks_against": by_sign[1][:3],
     }
 
 
-def _words(part: Part, own: str) -> str:
-    """The contribution of one node, with the features that contribute most of it."""
-    itself = str(part.name) == own
-    who = "its own features" if itself else shortened(str(part.name), _LONGEST)
-    about = []
-    if part.hops and not itself:
-        about.append(f"{part.hops} hop{'s' * (part.hops > 1)} away")
-    if part.known_class is not None and not itself:
-        about.append(shortened(str(part.known_class), _LONGEST))
+def _described(part: Part) -> str:
+    """Return the contribution of a node, with the features that contribute most of it."""
     words = [shortened(str(word.name), 30) for word in part.words if word.value * part.value > 0][:2]
+    about = [
+        hops_away(part.hops or 0),
+        *([] if part.known_class is None else [readable(str(part.known_class))]),
+    ]
     about += [f"by {' and '.join(words)}"] if words else []
-    where = f" ({', '.join(about)})" if about else ""
-    return f"{who}{where} {part.value:+.2f}"
+    return f"{shortened(str(part.name), _LONGEST)} ({', '.join(about)}) {signed(part.value, 2, '+')}"
 
 
 def plotly_script() -> str:
@@ -301,6 +292,7 @@ def render(contents: Contents, title: str) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["readable"] = readable
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     return template.render(

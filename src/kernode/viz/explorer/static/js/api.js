@@ -1,6 +1,6 @@
-// Questions to the server. What goes wrong is one of two things: it refuses with a sentence, or it is gone.
+// Requests to the server, which may refuse with a sentence or be unreachable; and the address of what is shown.
 
-export class Refused extends Error {}
+class Refused extends Error {}
 export class Unreachable extends Error {}
 
 async function answered(path, options) {
@@ -28,7 +28,7 @@ export async function post(path, body) {
   return (await answered(path, { method: "POST", headers, body: JSON.stringify(body) })).json();
 }
 
-// The picture: the counts, places, predicted and known classes and how sure, one array after the other.
+// The layout in binary, see /api/layout.
 export async function getPicture() {
   const buffer = await (await answered("layout", {})).arrayBuffer();
   const n = new DataView(buffer).getUint32(0, true);
@@ -40,3 +40,32 @@ export async function getPicture() {
     sure: new Uint8Array(buffer, 8 + 8 * n, n),
   };
 }
+
+// The address names what is shown, for links and the back button: #node=NAME, #pair=NAME,NAME, #new.
+
+const decoded = (text) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // half an escape: taken as it is
+  }
+};
+
+// encodeURIComponent leaves no comma, so that one between two names is the one between them.
+export const toNode = (name) => `#node=${encodeURIComponent(name)}`;
+export const toPair = (name, other) => `#pair=${encodeURIComponent(name)},${encodeURIComponent(other)}`;
+
+export function current() {
+  const [what, rest] = [location.hash.slice(1).split("=", 1)[0], location.hash.slice(1)];
+  const given = rest.slice(what.length + 1);
+  if (what === "node" && given) return { view: "node", name: decoded(given) };
+  if (what === "pair" && given.includes(",")) {
+    const [name, other] = given.split(",", 2).map(decoded);
+    return { view: "pair", name, other };
+  }
+  return { view: what === "new" ? "new" : "home" };
+}
+
+export const go = (address) => {
+  location.hash = address;
+};

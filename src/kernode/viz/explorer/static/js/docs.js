@@ -1,14 +1,13 @@
 // The API's description, drawn from openapi.json, with a form to try each address.
 
-import { el } from "./dom.js";
-import { theme } from "./theme.js";
+import { el, theme } from "./dom.js";
 
 const page = document.getElementById("addresses");
 theme(document.getElementById("theme"), () => {});
 
 function limits(schema) {
-  const said = { minimum: "at least", maximum: "at most", maxLength: "characters, at most", maxItems: "entries, at most", maxProperties: "entries, at most" };
-  return Object.entries(said).filter(([key]) => key in schema).map(([key, words]) => `${words} ${schema[key]}`).join(", ");
+  const said = { minimum: "at least #", maximum: "at most #", maxLength: "at most # characters" };
+  return Object.entries(said).filter(([key]) => key in schema).map(([key, words]) => words.replace("#", schema[key])).join(", ").replace(/^a/, "A");
 }
 
 function field(one) {
@@ -45,8 +44,7 @@ function article(path, method, about, schemas) {
   const described = shape && Object.entries(shape.properties).filter(([, one]) => one.description).map(([name, one]) => `${name}: ${one.description}`).join("\n");
   return el("article", {},
     el("h2", {}, el("small", {}, method.toUpperCase()), el("code", {}, path)),
-    el("p", {}, about.summary ?? ""),
-    about.description ? el("p", { class: "muted" }, about.description) : "",
+    el("p", {}, about.description ?? about.summary),
     described ? el("p", { class: "muted" }, described) : "",
     el("form", { onsubmit: ask }, (about.parameters ?? []).map(field), text ? el("label", { class: "wide" }, "body", text) : "", el("button", { type: "submit" }, "Try")),
     out);

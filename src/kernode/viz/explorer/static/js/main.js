@@ -1,17 +1,11 @@
 // Everything together: load the model and the picture, then show what the address says.
 
-import { Unreachable, get, getPicture } from "./api.js";
-import { recolour } from "./colours.js";
-import { combobox } from "./combobox.js";
-import { el } from "./dom.js";
-import { homePanel } from "./home-panel.js";
+import { current, get, getPicture, go, toNode, toPair, Unreachable } from "./api.js";
+import { newPanel } from "./changes.js";
+import { el, recolour, theme } from "./dom.js";
 import { NodeMap } from "./map.js";
-import { newPanel } from "./new-panel.js";
-import { nodePanel } from "./node-panel.js";
-import { pairPanel } from "./pair-panel.js";
-import { findNodes, nodeOption } from "./picker.js";
-import { current, go, toNode, toPair } from "./route.js";
-import { theme } from "./theme.js";
+import { homePanel, nodePanel, pairPanel } from "./panels.js";
+import { combobox, findNodes, nodeOption } from "./picker.js";
 
 const VIEWS = { node: nodePanel, pair: pairPanel, new: newPanel, home: homePanel };
 const panel = document.getElementById("panel");
@@ -19,14 +13,14 @@ const notice = document.getElementById("notice");
 let context = null;
 let shown = 0;
 
-// The server is gone: say so once, with a way on.
+// The server is unreachable: show it once, with a button to try again.
 function lost(error) {
   const again = el("button", { type: "button", onclick: () => { notice.hidden = true; (context ? show : start)(); } }, "Try again");
   notice.replaceChildren(error.message, again);
   notice.hidden = false;
 }
 
-// Put what an answer looks like into a place, or the sentence why there is none.
+// Show an answer in a place, or the reason why there is none.
 async function attempt(place, work) {
   place.setAttribute("aria-busy", "true");
   try {
@@ -46,7 +40,7 @@ async function show() {
   panel.setAttribute("aria-busy", "true");
   try {
     const content = await VIEWS[asked.view](asked, context);
-    if (number !== shown) return; // somebody has gone on
+    if (number !== shown) return; // another view was opened
     panel.replaceChildren(...content.filter((one) => one !== ""));
     notice.hidden = true;
   } catch (error) {

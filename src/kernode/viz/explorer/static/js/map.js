@@ -1,13 +1,141 @@
-// The map: points by WebGL, marks above them, a legend that colours and picks out classes.
+// The map: points by WebGL, marks above them, a legend that colours and selects classes; pointer, wheel and keys.
 
-import { Camera } from "./camera.js";
-import { colourOf, isDark, rgb, shapeOf, swatch } from "./colours.js";
-import { el } from "./dom.js";
-import { gestures } from "./gestures.js";
-import { Grid } from "./grid.js";
-import { drawMarks } from "./marks.js";
+import { Camera, Grid } from "./camera.js";
+import { colourOf, count, el, isDark, rgb, shapeOf, short, swatch } from "./dom.js";
 import { Scatter, stepsBack } from "./scatter.js";
-import { count } from "./words.js";
+
+const STEP = 60; // pixels that an arrow key moves the map
+const TOUCH = { mouse: 9, pen: 12, touch: 22 }; // pixels around a point that still mean it
+
+function gestures(canvas, camera, on) {
+  const down = new Map(); // pointers that touch, by id
+  let moved = 0;
+  const at = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+  const radius = (event) => TOUCH[event.pointerType] ?? 12;
+
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    down.set(event.pointerId, at(event));
+    moved = down.size > 1 ? Infinity : 0;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const [x, y] = at(event);
+    if (!down.has(event.pointerId)) {
+      on.hover(x, y, radius(event));
+      return;
+    }
+    const [fromX, fromY] = down.get(event.pointerId);
+    moved += Math.abs(x - fromX) + Math.abs(y - fromY);
+    if (down.size === 2) {
+      const [other] = [...down.entries()].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+      const before = Math.hypot(fromX - other[0], fromY - other[1]);
+      camera.zoom(Math.hypot(x - other[0], y - other[1]) / Math.max(1, before), (x + other[0]) / 2, (y + other[1]) / 2);
+    } else {
+      camera.pan(x - fromX, y - fromY);
+    }
+    down.set(event.pointerId, [x, y]);
+    canvas.classList.toggle("dragging", moved > 4);
+    on.change();
+  });
+  const up = (event) => {
+    const was = down.delete(event.pointerId);
+    canvas.classList.remove("dragging");
+    if (was && moved <= 6 && event.type === "pointerup") on.choose(...at(event), radius(event), event.shiftKey);
+  };
+  canvas.addEventListener("pointerup", up);
+  canvas.addEventListener("pointercancel", up);
+  canvas.addEventListener("pointerleave", () => on.leave());
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      camera.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), ...at(event));
+      on.change();
+    },
+    { passive: false },
+  );
+  canvas.addEventListener("keydown", (event) => {
+    const keys = {
+      ArrowLeft: () => camera.pan(STEP, 0),
+      ArrowRight: () => camera.pan(-STEP, 0),
+      ArrowUp: () => camera.pan(0, STEP),
+      ArrowDown: () => camera.pan(0, -STEP),
+      "+": () => camera.zoom(1.4),
+      "=": () => camera.zoom(1.4),
+      "-": () => camera.zoom(1 / 1.4),
+      0: () => camera.showAll(),
+      Enter: () => on.choose(camera.width / 2, camera.height / 2, Infinity, event.shiftKey),
+    };
+    if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    keys[event.key]();
+    on.change();
+  });
+}
+
+// Rings and names over the points: the chosen node, related ones, the one under the pointer.
+
+function drawMarks(canvas, camera, { chosen, others, hovered, aim }, place, nameOf) {
+  const pen = canvas.getContext("2d");
+  const style = getComputedStyle(canvas);
+  const ink = style.color;
+  const paper = getComputedStyle(document.body).backgroundColor;
+  pen.setTransform(camera.ratio, 0, 0, camera.ratio, 0, 0);
+  pen.clearRect(0, 0, camera.width, camera.height);
+  pen.font = "600 12px system-ui, sans-serif";
+  pen.textBaseline = "middle";
+  const taken = []; // labels that are there already: one must not cover another
+
+  const ring = (index, radius, width) => {
+    const [x, y] = camera.toScreen(...place(index));
+    for (const [colour, more] of [[paper, 2], [ink, 0]]) {
+      pen.beginPath();
+      pen.arc(x, y, radius, 0, 2 * Math.PI);
+      pen.lineWidth = width + more;
+      pen.strokeStyle = colour;
+      pen.stroke();
+    }
+    return [x, y];
+  };
+  const label = (index, [x, y], gap, must) => {
+    const name = nameOf(index);
+    if (!name) return;
+    const text = short(name, 28);
+    const width = pen.measureText(text).width;
+    const left = x + gap + width + 8 > camera.width ? x - gap - width : x + gap;
+    const box = [left - 3, y - 9, left + width + 3, y + 9];
+    if (!must && taken.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1])) return;
+    taken.push(box);
+    pen.fillStyle = paper;
+    pen.globalAlpha = 0.86;
+    pen.fillRect(box[0], box[1], box[2] - box[0], 18);
+    pen.globalAlpha = 1;
+    pen.fillStyle = ink;
+    pen.fillText(text, left, y + 0.5);
+  };
+
+  const size = camera.pointSize(1e4);
+  // All rings, then all names: no ring crosses a name out.
+  const small = others.map((index) => [index, ring(index, size / 2 + 3, 1.5)]);
+  const large = chosen.map((index) => [index, ring(index, size + 6, 2.5)]);
+  for (const [index, at] of large) label(index, at, size + 11, true);
+  for (const [index, at] of small) label(index, at, size + 6, false);
+  if (hovered >= 0 && !chosen.includes(hovered)) label(hovered, ring(hovered, size / 2 + 4, 2), size + 8, true);
+  if (aim) {
+    const [x, y] = [camera.width / 2, camera.height / 2];
+    pen.strokeStyle = ink;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    for (const [dx, dy] of [[1, 0], [0, 1]]) {
+      pen.moveTo(x - 9 * dx, y - 9 * dy);
+      pen.lineTo(x + 9 * dx, y + 9 * dy);
+    }
+    pen.stroke();
+  }
+}
 
 export class NodeMap {
   // choose(index, whether to compare): what happens when a point is clicked.

@@ -1,15 +1,31 @@
-// One node: its class, who is alike, and why. The three answers stand first; what they are made of follows.
+// The panel beside the map: the start, one node, two nodes. Each function returns the elements to show.
 
-import { get } from "./api.js";
-import { swatch } from "./colours.js";
-import { combobox } from "./combobox.js";
-import { el } from "./dom.js";
-import { neighbourhood } from "./neighbourhood.js";
-import { chancesTable, featuresTable, hopsTable, neighboursTable, nodeLink, similarTable } from "./parts.js";
-import { findNodes, nodeOption } from "./picker.js";
-import { go, toPair } from "./route.js";
-import { whatIf } from "./what-if.js";
-import { hopsAway, percent, plural, signed } from "./words.js";
+import { get, go, toNode, toPair } from "./api.js";
+import { whatIf } from "./changes.js";
+import { count, el, fold, hopsAway, percent, plural, signed, swatch } from "./dom.js";
+import { chancesTable, featuresTable, hopsTable, neighbourhood, neighboursTable, nodeLink, nodeNamed, pairsTable, similarTable } from "./parts.js";
+import { combobox, findNodes, nodeOption } from "./picker.js";
+
+export function homePanel(_, { model, map, begin }) {
+  map.mark([]);
+  document.title = `${model.graph} · kernode explorer`;
+  const facts = [
+    ["Graph", `${count(model.nodes)} nodes, ${count(model.edges)} edges, ${count(model.features)} features`],
+    ["Model", `${model.variant || "kernel"}, ${plural(model.runs, "run")}${model.runs > 1 ? " together" : ""}`],
+    ["Map g", model.map],
+    ["Kernel", model.kernel],
+  ];
+  return [
+    el("div", {}, el("p", { class: "kicker" }, "Graph"), el("h2", {}, model.graph)),
+    el("p", {}, "Every point is a node. Similar nodes, by the learned kernel, are near each other; the colour is the class."),
+    el("p", {}, "Choose one to see its class, its most similar nodes and an exact explanation: click a point, or search for a name ", el("kbd", {}, "/"), "."),
+    el("p", { class: "buttons" }, begin.map((node) => el("a", { class: "button", href: toNode(node.name) }, node.name)), el("span", { class: "muted" }, "for a start")),
+    el("dl", { class: "facts" }, facts.map(([term, said]) => [el("dt", {}, term), el("dd", {}, said)])),
+    el("p", { class: "muted" }, "Shift-click a second point to compare two nodes. The class names beside the map pick out one class."),
+  ];
+}
+
+// One node: class, most similar node and largest contribution first, then the details.
 
 export async function nodePanel({ name }, context) {
   const { model, numberOf, map } = context;
@@ -69,12 +85,35 @@ function explained(node, found, { numberOf }) {
     found.held ? el("p", { class: "muted" }, found.held) : "");
 }
 
-export const fold = (title, content) => el("details", {}, el("summary", {}, title), content);
-
 function compareWith(node, { numberOf, lost }) {
   const { field } = combobox({
     label: "Compare with another node", placeholder: "Name of a node, or Shift-click one on the map",
     find: findNodes, shown: nodeOption(numberOf), lost, choose: (other) => go(toPair(node.name, other.name)),
   });
   return [field, el("p", { class: "muted" }, `${node.name} has ${plural(node.degree, "edge")} and ${plural(node.feature_count, "feature")} other than 0.`)];
+}
+
+// Two nodes: K(u, v), and which pairs of neighbours, which neighbours and which features make it.
+
+export async function pairPanel({ name, other }, context) {
+  const { model, numberOf, map } = context;
+  const found = await get(model.no_explanation ? "kernel" : "pair", { name, other });
+  const both = [found.node, found.other];
+  map.mark(both.map((node) => node.index));
+  document.title = `${name} and ${other} · ${model.graph} · kernode`;
+  const spread = found.spread === null || found.spread === undefined ? "" : ` ± ${found.spread.toFixed(3)}`;
+  const top = [
+    el("div", {}, el("p", { class: "kicker" }, "Two nodes"), el("h2", {}, found.node.name, " and ", found.other.name)),
+    el("dl", { class: "glance" },
+      el("dt", {}, "K(u, v)"), el("dd", { id: "glance-k" }, el("b", {}, found.similarity.toFixed(4)), spread),
+      both.map((node, i) => [el("dt", {}, i ? "v" : "u"), el("dd", {}, nodeNamed(node, numberOf), " ", el("span", { class: "muted" }, node.known_class ?? `${node.predicted_class} (predicted)`))])),
+    el("p", { class: "buttons" }, el("a", { class: "button", href: toPair(other, name) }, "Swap"), el("span", { class: "muted" }, found.kernel)),
+  ];
+  if (model.no_explanation) return [...top, el("p", { class: "muted" }, model.no_explanation)];
+  return [
+    ...top,
+    el("section", {}, el("h3", {}, "By pairs of neighbours"), el("p", { class: "muted" }, "K is a sum over pairs: a neighbour of the one and a neighbour of the other."), pairsTable(found, numberOf)),
+    both.map((node, i) => el("section", {}, el("h3", {}, "Through neighbours of ", nodeLink(node)), neighboursTable(found.neighbours[i], numberOf), fold(`Through features around ${node.name}`, featuresTable(found.features[i])))),
+    found.held ? el("p", { class: "muted" }, found.held) : "",
+  ].flat();
 }
