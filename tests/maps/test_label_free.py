@@ -109,7 +109,7 @@ def test_side_by_side_is_the_sum_of_both_kernels(share):
         return NodeKernel(Normalized(Linear()), g).gram()
 
     whole = NodeKernel(Linear(), feature_map(parameters, prepared)).gram()
-    parts = [bar(one, part(parameters, f"{name}.")) for name, one in feature_map.maps.items()]
+    parts = [bar(one, part(parameters, f"{name}.")) for name, one in feature_map.named.items()]
     assert np.allclose(whole, (1 - share) * parts[0] + share * parts[1], atol=1e-12)
 
 

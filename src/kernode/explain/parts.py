@@ -26,10 +26,10 @@ from kernode.graph.neighbourhoods import ball, induced, spheres
 from kernode.maps import FeatureMap, OnColumns
 from kernode.maps.base import LayeredMap
 from kernode.maps.columns import structure_names
+from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
 from kernode.maps.layers.features import scaled_features
 from kernode.maps.layers.mlp import first_layer
-from kernode.maps.members import Members
 from kernode.maps.smoothed_kernel import SmoothedKernel
 
 if TYPE_CHECKING:

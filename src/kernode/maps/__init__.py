@@ -5,7 +5,7 @@ from kernode.maps import former  # noqa: F401 (maps of earlier versions are read
 from kernode.maps.base import FeatureMap
 from kernode.maps.classic import ClassicGNN
 from kernode.maps.columns import OnColumns
-from kernode.maps.concat import ConcatMap
+from kernode.maps.concat import ConcatMap, Members
 from kernode.maps.diffusion import Diffusion
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
@@ -13,7 +13,6 @@ from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_net import HopNet
 from kernode.maps.hop_stages import HopStages
-from kernode.maps.members import Members
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.node_embedding import NodeEmbedding

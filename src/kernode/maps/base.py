@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -225,11 +225,43 @@ class StagedMap(FeatureMap):
         return self.later_layers(parameters, prepared, first, dropout)
 
 
+def of_map(name: str) -> Any:
+    """An attribute of a wrapper: that of the map inside."""
+    return property(lambda wrapper: getattr(wrapper.map, name), doc="As the inner map has it.")
+
+
+@dataclass(frozen=True)
+class MapWrapper(StagedMap):
+    """A map on other columns: a kind writes what differs, the rest is the inner map's."""
+
+    map: StagedMap
+
+    capturable = of_map("capturable")
+    search_space = of_map("search_space")
+    ignored_settings = of_map("ignored_settings")
+    unwrapped = of_map("unwrapped")
+    least_bytes = of_map("least_bytes")
+    operator_reason = of_map("operator_reason")
+    initial = of_map("initial")
+    first_layer = of_map("first_layer")
+    later_layers = of_map("later_layers")
+    finished = of_map("finished")
+
+    def for_classes(self, classes: int) -> Self:
+        """The same wrapper, its map with one output per class where the width was left open."""
+        return replace(self, map=self.map.for_classes(classes))
+
+    def with_open_width(self) -> Self:
+        """The same wrapper, its map with an open width."""
+        return replace(self, map=self.map.with_open_width())
+
+
 @dataclass(frozen=True)
 class FeatureInputs:
     """What a map takes from the graph: X, and more where neighbours are summed."""
 
     features: Features  # n × f
+    statistics: np.ndarray | None = field(default=None, kw_only=True)  # of Standardized: 2 × f, in float64
 
 
 class LayersMap(FeatureMap):
