@@ -12,13 +12,12 @@ from kernode.maps.gcn import GCN
 from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_net import HopNet
-from kernode.maps.hop_stages import HopStages
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.node_embedding import NodeEmbedding
 from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.smoother import DiffusedComponents, Smoother
-from kernode.maps.stages import Stages
+from kernode.maps.stages import HopStages, Stages
 from kernode.maps.standardized import Standardized
 
 __all__ = [

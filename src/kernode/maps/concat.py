@@ -66,7 +66,7 @@ class JoinedMaps(FeatureMap):
 
     def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
         """Those of all maps; two equal maps begin differently."""
-        found = {}
+        found: Parameters = {}
         for at, (name, one) in enumerate(self.named.items()):
             own = one.initial(self._own(prepared, name), draws.apart() if at else draws, place)
             found |= {f"{name}.{key}": value for key, value in own.items()}
@@ -74,7 +74,7 @@ class JoinedMaps(FeatureMap):
 
     def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
         """What each map measured of the graph, too."""
-        found = {}
+        found: Parameters = {}
         for name, (one, own) in zip(self.named, self.parts(parameters), strict=True):
             own = one.finished(own, self._own(prepared, name))
             found |= {f"{name}.{key}": value for key, value in own.items()}

@@ -53,14 +53,6 @@ class HopMap(LayeredMap):
 
 
 @dataclass(frozen=True)
-class Shares:
-    """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
-
-    nodes: np.ndarray  # k, ascending
-    values: np.ndarray  # t × k, in float64
-
-
-@dataclass(frozen=True)
 class HopSum(HopMap):
     """``g(v) = Σ_t ω_t Σ_u a_t(u) z_t(u)``, where a_t(u) is the graph's and z_t(u) of u's features alone.
 
@@ -69,6 +61,8 @@ class HopSum(HopMap):
     """
 
     takes_shares: ClassVar[bool] = True
+    biases = False  # of the hidden layers, as is norm; a kind may make them settings
+    norm = False
 
     hidden: tuple[int, ...] = (16,)
     outputs: int | None = None
@@ -87,10 +81,12 @@ class HopSum(HopMap):
         """ω at its start, or fixed: one weight per term."""
 
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
-        """Xavier weights, biases of zero where the map has them, and ω where it is learned."""
+        """Xavier weights, biases and LayerNorm where the map has them, and ω where it is learned."""
         widths = self.widths(prepared.features.shape[1])
-        parameters = initial_mlp(widths, draws, place, biases=getattr(self, "biases", False))
-        return parameters | self._initial_weights(draws, place)
+        parameters = initial_mlp(widths, draws, place, biases=self.biases, norm=self.norm)
+        if self.hop_weights == "learned":
+            parameters["hop_weights"] = self.first_weights(place).expand(len(draws.seeds), -1).contiguous()
+        return parameters
 
     def later_layers(
         self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
@@ -113,15 +109,10 @@ class HopSum(HopMap):
         """x_u of some nodes, as the first layer takes them: k × f."""
         return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
 
-    def shares(self, graph: Graph, node: int) -> Shares:
-        """a_t(u) of one node: T_h at its row."""
+    def shares(self, graph: Graph, node: int) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes that g(v) is a sum over (k), and a_t(u) of every term: T_h at the row of v, t × k."""
         near = hop_rows(graph, self.hops, self.powers, np.array([node]))
-        values = np.stack([term.toarray()[0] for term in near.terms()])
-        return self.shares_from(graph, node, near.columns, values)
-
-    def shares_from(self, graph: Graph, node: int, nodes: np.ndarray, values: np.ndarray) -> Shares:
-        """The same from T_0 … T_H at that row: (H+1) × k."""
-        return Shares(nodes, values)
+        return near.columns, np.stack([term.toarray()[0] for term in near.terms()])
 
     def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
         """ω: r × terms."""
@@ -136,11 +127,6 @@ class HopSum(HopMap):
         linear in x and in the biases.
         """
         return finish_mlp(parameters, first, None)[:, :, None]
-
-    def _initial_weights(self, draws: Draws, place: Place) -> Parameters:
-        if self.hop_weights != "learned":
-            return {}
-        return {"hop_weights": self.first_weights(place).expand(len(draws.seeds), -1).contiguous()}
 
     def _near_sum(
         self, parameters: Parameters, graph: Graph, near: HopRows, first: Tensor, place: Place

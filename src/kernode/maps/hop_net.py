@@ -14,8 +14,8 @@ from kernode.compute.stack import Parameters
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.hops import HopRows
-from kernode.maps.hop_mlp import HopInputs, HopMLP, Shares
-from kernode.maps.layers.mlp import finish_mlp, initial_mlp, initial_weight
+from kernode.maps.hop_mlp import HopInputs, HopMLP
+from kernode.maps.layers.mlp import finish_mlp, initial_weight
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class HopNet(HopMLP):
     residual: bool = False
     self_loop: bool = False
 
+    biases = True
+
     @property
     def terms(self) -> int:
         """Number of terms, each with a weight and an output layer: hops 0 … H, then Ā's diagonal."""
@@ -60,9 +62,8 @@ class HopNet(HopMLP):
     def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero, LayerNorm with scale 1 and shift 0."""
         widths, last = self.widths(prepared.features.shape[1]), len(self.hidden)
-        parameters = initial_mlp(widths, draws, place, biases=True, norm=self.norm)
         of_terms = initial_weight(widths[-2], widths[-1], last, draws, place, count=self.terms)
-        return parameters | {f"weight_{last}": of_terms} | self._initial_weights(draws, place)
+        return super().initial(prepared, draws, place) | {f"weight_{last}": of_terms}
 
     def later_layers(
         self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
@@ -75,13 +76,13 @@ class HopNet(HopMLP):
             g = g + prepared.loops[:, None, None] * parts[-1]
         return g.transpose(0, 1)
 
-    def shares_from(self, graph: Graph, node: int, nodes: np.ndarray, values: np.ndarray) -> Shares:
+    def shares(self, graph: Graph, node: int) -> tuple[np.ndarray, np.ndarray]:
         """T_h at one row, and after them Ā's diagonal."""
-        shares = super().shares_from(graph, node, nodes, values)
+        nodes, values = super().shares(graph, node)
         if not self.self_loop:
-            return shares
+            return nodes, values
         loop = (nodes == node) / (degrees(graph, np.array([node])) + 1)
-        return Shares(nodes, np.concatenate([values, loop[None]]))
+        return nodes, np.concatenate([values, loop[None]])
 
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """The output layers' values for each node: k × r × terms × d."""
