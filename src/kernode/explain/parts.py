@@ -114,8 +114,8 @@ def summand(
     own = {name: value.detach().cpu().double() for name, value in parameters.items()}
     vectors = None
     if isinstance(inner, HopSum):
-        nodes, shares = inner.shares(graph, node)
-        rows = nodes
+        rows, terms = inner.terms_at(graph, np.array([node]))
+        nodes, shares = rows, np.stack([term.toarray()[0] for term in terms])
         x = inner.features_of(graph, nodes, _PLACE)
     else:
         nodes, rows = ball(graph, [node], inner.reach), inner._part_around(graph, np.array([node]))

@@ -13,8 +13,8 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.hops import Powers
-from kernode.maps.base import ROWS, WIDTHS
-from kernode.maps.hop_mlp import HopInputs, HopMap
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs
+from kernode.maps.hop_mlp import HopMap
 from kernode.maps.layers.mlp import (
     EPSILON,
     activate,
@@ -27,9 +27,9 @@ from kernode.maps.layers.mlp import (
 class StagedHops(HopMap):
     """Each stage is Eq. 7 with a layer for each hop, so that T_0 = I is a residual with weights."""
 
-    def sums(self, prepared: HopInputs, z: Tensor) -> Tensor:
+    def sums(self, prepared: FeatureInputs, z: Tensor) -> Tensor:
         """Σ_h T_h z_h, with z_0 … z_H side by side: n × r × (H+1)·d → n × r × d."""
-        return prepared.operator.join(list(z.chunk(self.hops + 1, dim=-1)))
+        return prepared.neighbours.join(list(z.chunk(self.hops + 1, dim=-1)))
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class HopStages(StagedHops):
         """H for each stage."""
         return self.hops * (len(self.hidden) + 1)
 
-    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up."""
         widths = self.widths(prepared.features.shape[1])
         return initial_mlp(widths, draws, place, biases=True, norm=self.norm, gain=1, count=self.hops + 1)
@@ -87,7 +87,7 @@ class Stages(StagedHops):
         """H for each stage."""
         return self.hops * len(self.hidden)
 
-    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up; BatchNorm of scale 1 and shift 0."""
         widths, last = self.widths(prepared.features.shape[1]), len(self.hidden)
         found = initial_mlp(widths, draws, place, norm=True, gain=1, count=self.hops + 1)
@@ -96,7 +96,7 @@ class Stages(StagedHops):
     def later_layers(
         self,
         parameters: Parameters,
-        prepared: HopInputs,
+        prepared: FeatureInputs,
         first: Tensor,
         dropout: Dropout | None,
         measured: Parameters | None = None,
@@ -109,7 +109,7 @@ class Stages(StagedHops):
             hidden = hidden if stage + 1 == last else self.sums(prepared, hidden)
         return hidden.transpose(0, 1)
 
-    def finished(self, parameters: Parameters, prepared: HopInputs) -> Parameters:
+    def finished(self, parameters: Parameters, prepared: FeatureInputs) -> Parameters:
         """The parameters and what BatchNorm measured: ``batch_mean_i`` and ``batch_scale_i``, r × width."""
         measured: Parameters = {}
         self.later_layers(parameters, prepared, self.first_layer(parameters, prepared), None, measured)
