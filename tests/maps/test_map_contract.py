@@ -17,12 +17,28 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.kernels import NodeKernel
-from kernode.maps import ConcatMap, FeatureMap, hop_mlp
+from kernode.maps import (
+    GAT,
+    GCN,
+    GCNII,
+    ClassicGNN,
+    ConcatMap,
+    DiffusedComponents,
+    Diffusion,
+    FeatureMap,
+    HopMLP,
+    OnColumns,
+    Presmoothed,
+    Smoother,
+    Standardized,
+    hop_mlp,
+)
 from kernode.maps import base as maps_base
 from kernode.maps.base import input_rates
 from kernode.maps.smoother import FIXED as AXES
 from kernode.maps.standardized import FIXED
 from parts import KERNELS, MAPS, over
+from refusals import refused
 from tasks import DOUBLE, SINGLE
 
 SEEDS = torch.tensor([3, 4, 5])
@@ -254,3 +270,43 @@ def test_theorem_1_every_node_kernel_is_symmetric_and_psd(feature_map, graph, ba
     assert np.allclose(gram, gram.T)
     smallest = np.linalg.eigvalsh(gram.astype(float)).min()
     assert smallest > -1e-10 * max(1.0, np.abs(gram).max())
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "setting"),
+    [
+        (HopMLP, {"hops": 0}, "hops"),
+        (HopMLP, {"powers": "none"}, "powers"),
+        (HopMLP, {"hidden": (0,)}, "hidden"),
+        (HopMLP, {"hop_weights": "fixed"}, "hop_weights"),
+        (HopMLP, {"outputs": 0}, "outputs"),
+        (Diffusion, {"teleport": 1.5}, "teleport"),
+        (Diffusion, {"hop_weights": 0.5}, "hop_weights"),
+        (Presmoothed, {"powers": "released"}, "powers"),
+        (GCN, {"hidden": 16}, "hidden"),
+        (GAT, {"hidden": (7,), "heads": 2}, "hidden"),
+        (GAT, {"attention_dropout": 1.0}, "attention_dropout"),
+        (ClassicGNN, {"layer": "gin"}, "layer"),
+        (ClassicGNN, {"hidden": ()}, "hidden"),
+        (ClassicGNN, {"heads": 2}, "heads"),
+        (GCNII, {"hidden": (4, 4)}, "hidden"),
+        (GCNII, {"depth": 0}, "depth"),
+        (GCNII, {"alpha": 1.1}, "alpha"),
+        (GCNII, {"theta": 0.0}, "theta"),
+        (ConcatMap, {"first": HopMLP(), "share": 1.5}, "share"),
+        (ConcatMap, {"first": HopMLP}, "first"),
+        (DiffusedComponents, {"dimensions": 0}, "dimensions"),
+        (DiffusedComponents, {"teleport": 0}, "teleport"),
+    ],
+)
+def test_wrong_settings_are_refused(kind, wrong, setting):
+    with refused("setting", setting=setting):
+        kind(**wrong)
+
+
+@pytest.mark.parametrize(
+    "feature_map", [GAT((8,), 3), Smoother(), Presmoothed((4,), 3), OnColumns(GCN((4,), 3))], ids=repr
+)
+def test_only_maps_that_begin_with_a_product_with_x_can_be_standardized(feature_map):
+    with refused("unsupported", setting="map"):
+        Standardized(feature_map)
