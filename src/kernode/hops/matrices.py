@@ -30,9 +30,9 @@ def neighbour_step(graph: Graph) -> sparse.csr_array:
     return scaled(adjacency, (adjacency.sum(axis=1) + 1) ** -0.5)
 
 
-def scaled(matrix: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:
-    """diag(scale) · matrix · diag(scale), in place."""
-    matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
+def scaled(matrix: sparse.csr_array, scale: np.ndarray, rows: slice = slice(None)) -> sparse.csr_array:
+    """diag(scale) · matrix · diag(scale), in place, or some rows of it."""
+    matrix.data *= np.repeat(scale[rows], np.diff(matrix.indptr))
     matrix.data *= scale[matrix.indices]
     return matrix
 
