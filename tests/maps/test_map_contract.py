@@ -29,7 +29,6 @@ from kernode.maps import (
     Presmoothed,
     Smoother,
     Standardized,
-    hop_mlp,
 )
 from kernode.maps import base as maps_base
 from kernode.maps.base import input_rates
@@ -78,8 +77,7 @@ def dropped(seeds=SEEDS, rate=0.5, epoch=2):
 @pytest.fixture
 def always_local(monkeypatch):
     """Small graphs are mostly neighbourhood: compute locally all the same."""
-    for file in (maps_base, hop_mlp):
-        monkeypatch.setattr(file, "LARGEST_PART", np.inf)
+    monkeypatch.setattr(maps_base, "LARGEST_PART", np.inf)
 
 
 @every_map

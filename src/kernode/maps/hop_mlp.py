@@ -19,13 +19,14 @@ from kernode.compute.sparse import product, to_torch
 from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
+from kernode.graph.neighbourhoods import ball
 from kernode.hops import HopOperator, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import HOPS, LARGEST_PART, ROWS, WIDTHS, FeatureInputs, LayeredMap
+from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap
 from kernode.maps.layers.features import Features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 
-MOST_ENTRIES = 2**26  # that terms at some rows may have: for more the operator of a part or all is less work
+MOST_ENTRIES = 2**23  # of the powers of Ā at some rows: for more, the operator of a part or all is less work
 
 
 class HopMap(LayeredMap):
@@ -93,8 +94,8 @@ class HopSum(HopMap):
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
         """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
-        n, m = graph.n_nodes, len(nodes)
-        if m > LARGEST_PART * n or m * n > MOST_ENTRIES:
+        m = len(nodes)
+        if m > 1 and m * self.hops * len(ball(graph, nodes, self.hops)) > MOST_ENTRIES:
             return super().rows(parameters, graph, nodes, place)
         columns, terms = self.terms_at(graph, nodes)
         first = first_layer(parameters, self.features_of(graph, columns, place))
