@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-import kernode as kn
 from graphs import vectors
 from kernode.errors import InputError
-from kernode.kernels import RBF, Linear, Normalized, Polynomial, Product, Sum
+from kernode.kernels import RBF, Linear, Normalized, Polynomial
 from refusals import refused
 
 
@@ -43,12 +42,6 @@ def test_learned_width_differs_between_replicas():
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(InputError):
         wrong()
-
-
-def test_sums_and_products_are_written_as_such():
-    assert Linear() + RBF() == Sum(Linear(), RBF())
-    assert Linear() * RBF() == Product(Linear(), RBF())
-    assert kn.kernels.Linear is Linear
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Normalized(Linear()), Linear() + Normalized(Linear())])

@@ -36,9 +36,9 @@ def column(nodes):
 class Regression(gpytorch.models.ExactGP):
     """As in GPyTorch's first tutorial."""
 
-    def __init__(self, x, y, likelihood, covariance, batch=()):
+    def __init__(self, x, y, likelihood, covariance):
         super().__init__(x, y, likelihood)
-        self.mean_module = gpytorch.means.ZeroMean(batch_shape=torch.Size(batch))
+        self.mean_module = gpytorch.means.ZeroMean()
         self.covar_module = covariance
 
     def forward(self, x):
@@ -62,41 +62,6 @@ def test_posterior_is_the_closed_formula_of_gram_and_noise(base):
     assert np.allclose(posterior.mean.numpy(), cross @ solve @ y.numpy(), atol=1e-6)
     variance = scale * learned.diagonal(TEST) - np.einsum("ij,jk,ik->i", cross, solve, cross)
     assert np.allclose(posterior.variance.numpy(), variance, atol=1e-6)
-
-
-def test_one_against_the_rest_classifies():
-    """A batch of three processes on the same nodes, one for each class."""
-    learned = kernel()
-    y = torch.nn.functional.one_hot(torch.tensor(GRAPH.labels[TRAIN])).double().T - 0.5  # 3 × m
-    shape = torch.Size([3])
-    likelihood = gpytorch.likelihoods.GaussianLikelihood(batch_shape=shape).double()
-    likelihood.noise = 0.1
-    covariance = gpytorch.kernels.ScaleKernel(GPKernel(learned), batch_shape=shape).double()
-    x = column(TRAIN).expand(3, -1, -1)
-    process = Regression(x, y, likelihood, covariance, batch=shape).double().eval()
-    with torch.no_grad():
-        mean = process(column(TEST).expand(3, -1, -1)).mean.numpy()
-    scale = covariance.outputscale[0].item()
-    weights = np.linalg.solve(scale * learned.gram(TRAIN) + 0.1 * np.eye(len(TRAIN)), y.numpy().T)
-    assert np.allclose(mean.T, scale * learned.gram(TEST, TRAIN) @ weights, atol=1e-6)
-    assert (mean.argmax(axis=0) == GRAPH.labels[TEST]).mean() > 0.7
-
-
-def test_scale_and_noise_learn_around_the_kernel():
-    y = torch.tensor(np.where(GRAPH.labels[TRAIN] == 0, 1.0, -1.0))
-    likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
-    covariance = gpytorch.kernels.ScaleKernel(GPKernel(kernel())).double()
-    process = Regression(column(TRAIN), y, likelihood, covariance).double()
-    evidence = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, process)
-    optimizer, values = torch.optim.Adam(process.parameters(), lr=0.1), []
-    for _ in range(15):
-        optimizer.zero_grad()
-        loss = -evidence(process(column(TRAIN)), y)
-        loss.backward()
-        optimizer.step()
-        values.append(loss.item())
-    assert values[-1] < values[0]
-    assert covariance.outputscale.item() != pytest.approx(np.log(2))
 
 
 def test_every_call_of_a_kernel_is_the_gram_matrix():

@@ -10,7 +10,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphs import vectors
 from kernode.errors import InputError, MissingExtraError
 from kernode.kernels import RBF, Linear, NodeKernel, Normalized, Polynomial, Sum, nearest
 
@@ -118,15 +117,6 @@ def test_no_answer_is_made_of_what_is_not_finite():
         NodeKernel(Linear(), broken).similar(3)
 
 
-def test_answers_say_how_they_were_found_also_from_a_pickle():
-    kernel = clouds(300)
-    assert kernel.similar(0).exact
-    by_index = kernel.similar(0, exact=False)
-    assert not by_index.exact
-    assert pickle.loads(pickle.dumps(by_index)) == by_index
-    assert not pickle.loads(pickle.dumps(by_index)).exact
-
-
 def test_a_mask_and_names_restrict():
     names = np.array([f"v{i}" for i in range(6)])
     g = torch.randn(1, 6, 3, generator=torch.Generator().manual_seed(1))
@@ -147,14 +137,13 @@ def clouds(n=4000, base=None, replicas=1, width=8):
     return NodeKernel(base or Linear(), torch.from_numpy(g.astype(np.float32)))
 
 
-@pytest.mark.parametrize(
-    ("base", "replicas"), [(Linear(), 1), (Linear(), 3), (RBF(), 1), (RBF(), 3), (Linear() + RBF(3.0), 2)]
-)
+@pytest.mark.parametrize(("base", "replicas"), [(Linear(), 3), (RBF(), 1), (Linear() + RBF(3.0), 2)])
 def test_index_misses_few_and_its_similarities_are_exact(base, replicas):
     kernel = clouds(base=base, replicas=replicas)
     queries = list(range(0, 4000, 20))
     exact, found = (kernel.similar(queries, exact=one) for one in (True, False))
-    assert not any(one.exact for one in found)
+    assert all(one.exact for one in exact)
+    assert not any(one.exact for one in pickle.loads(pickle.dumps(found)))
     hits = [value >= of[-1][1] for of, one in zip(exact, found, strict=True) for _, value in one]
     assert len(hits) == 10 * len(queries)
     assert np.mean(hits) >= 0.98
@@ -165,25 +154,13 @@ def test_index_misses_few_and_its_similarities_are_exact(base, replicas):
         assert [value for _, value in one] == kernel.directions.pairs([query] * 10, nodes).tolist()
 
 
-def test_more_than_the_searched_lists_hold_is_compared_with_all():
+def test_all_are_compared_where_the_index_holds_too_few_or_candidates_are_given():
     kernel = clouds(900)
-    found = kernel.similar(4, k=899, exact=False)
-    assert found == kernel.similar(4, k=899, exact=True)
-    assert len(found) == 899
+    for how in ({"k": 899}, {"among": np.arange(0, 900, 7)}):
+        found = kernel.similar([4, 7], exact=False, **how)
+        assert found == kernel.similar([4, 7], exact=True, **how)
+    assert all(one.exact for one in found)
     assert len(kernel.similar(4, k=5000, exact=False)) == 899
-
-
-def test_among_some_all_are_compared_though_there_is_an_index():
-    kernel = clouds()
-    among = np.arange(0, 4000, 7)
-    asked = kernel.similar([3, 7], among=among, exact=False)
-    assert all(one.exact for one in asked)
-    assert asked == kernel.similar([3, 7], among=among, exact=True)
-
-
-def test_the_same_vectors_give_the_same_answers():
-    one, two = (clouds().similar([1, 2, 3], exact=False) for _ in range(2))
-    assert one == two
 
 
 @pytest.mark.parametrize("base", [Polynomial(2, 0.0), Linear() * Linear()], ids=repr)
@@ -198,14 +175,3 @@ def test_without_faiss_the_extra_is_named(monkeypatch):
     with pytest.raises(MissingExtraError, match=r"^an index needs FAISS: pip install 'kernode\[index\]'\.$"):
         clouds(200).similar(0, exact=False)
     assert len(clouds(200).similar(0)) == 10
-
-
-def test_pairs_are_compared_so_many_at_a_time_that_their_vectors_fit(monkeypatch):
-    kernel, sizes = NodeKernel(Linear(), vectors(r=2, n=7, d=3)), []
-    pairs_tensor = NodeKernel.pairs_tensor
-    monkeypatch.setattr(NodeKernel, "pairs_tensor", lambda *a: sizes.append(len(a[1])) or pairs_tensor(*a))
-    rows, columns = torch.arange(7), torch.arange(7).flip(0)
-    whole = nearest.pair_values(kernel, rows, columns)
-    monkeypatch.setattr(nearest, "_VALUES", 12)  # two vectors of two replicas with three numbers
-    assert torch.equal(nearest.pair_values(kernel, rows, columns), whole)
-    assert sizes == [7, 1, 2, 2, 2]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
 from kernode.losses import Hinge, Joint, KernelLoss, Logistic, Softmax, Squared
 from kernode.losses.kernel_loss import kernel_losses
 from kernode.losses.triplets import Triplets
+from refusals import refused
 
 RANDOM = torch.Generator().manual_seed(0)
 SAME, OTHER = torch.rand(2, 3, 50, dtype=torch.float64, generator=RANDOM) * 2 - 1
@@ -52,13 +52,6 @@ def test_hinge_and_its_gradient_equal_those_read_from_the_gram_matrix(kernel, ma
     assert torch.allclose(*(torch.autograd.grad(loss @ weights, x)[0] for loss in (fast, slow)))
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many"])
-def test_triplets_are_counted_from_one(wrong):
-    for kind in (Hinge, Squared, Logistic):
-        with pytest.raises(InputError):
-            kind(triplets=wrong)
-
-
 def test_kernel_losses_are_known_by_name():
     found = kernel_losses()
     assert {"hinge": Hinge, "squared": Squared, "logistic": Logistic}.items() <= found.items()
@@ -66,8 +59,15 @@ def test_kernel_losses_are_known_by_name():
 
 
 @pytest.mark.parametrize(
-    "parts", [{"kernel": Softmax()}, {"kernel": "hinge"}, {"softmax": Hinge()}, {"softmax": None}]
+    ("kind", "wrong"),
+    [
+        (Joint, {"kernel": Softmax()}),
+        (Joint, {"softmax": Hinge()}),
+        (Softmax, {"class_weights": "rare"}),
+        *((kind, {"triplets": count}) for kind in (Hinge, Squared) for count in (0, 1.5, "many")),
+    ],
 )
-def test_a_joint_loss_of_other_parts_is_refused(parts):
-    with pytest.raises(InputError):
-        Joint(**parts)
+def test_wrong_settings_are_refused(kind, wrong):
+    (setting,) = wrong
+    with refused("setting", setting=setting):
+        kind(**wrong)

@@ -128,18 +128,6 @@ def test_kernel_losses_draw_afresh_in_every_epoch_and_others_draw_nothing(loss):
     assert torch.equal(first, second) == isinstance(loss, Softmax)
 
 
-@every_loss
-def test_objective_says_what_is_minimised(loss):
-    kernel = Normalized(Linear())
-    parts = losses_of(loss, kernel, vectors(3, 8), parameters_for(kernel))
-    expected = {
-        "kernel": {"loss", "kernel_loss"},
-        "softmax": {"loss", "softmax_loss"},
-        "joint": {"loss", "kernel_loss", "softmax_loss"},
-    }
-    assert set(parts) == expected[loss.objective]
-
-
 @every_kernel
 @over("loss", [one for one in LOSSES if isinstance(one, KernelLoss)])
 def test_a_kernel_loss_is_the_mean_over_its_triplets_read_from_the_gram_matrix(loss, kernel):

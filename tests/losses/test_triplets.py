@@ -29,10 +29,6 @@ class Sampler:
         return Triplets(*(self.members.nodes.expand(r, -1).gather(1, part // r) for part in rows))
 
 
-def sampler(nodes, labels, classes, count=300, weights=None):
-    return Sampler(nodes, labels, classes, count, weights)
-
-
 @given(
     st.lists(st.integers(0, 4), min_size=2, max_size=30),
     st.integers(0, 2**31),
@@ -47,7 +43,7 @@ def test_triplets_are_same_class_other_class_and_training_nodes_only(labels, see
     nodes = random.permutation(1000)[: len(labels)]
     label_of = dict(zip(nodes.tolist(), labels.tolist(), strict=True))
     weights = None if spread is None else np.exp(spread * random.normal(size=len(labels)))
-    triplets = sampler(nodes, labels, 5, weights=weights).draw(Draws(torch.arange(replicas) + seed, 3))
+    triplets = Sampler(nodes, labels, 5, weights=weights).draw(Draws(torch.arange(replicas) + seed, 3))
     assert all(part.shape == (replicas, 300) for part in triplets)
     sizes = np.bincount(labels, minlength=5)
     for anchor, positive, negative in torch.stack(triplets).reshape(3, -1).T.tolist():
@@ -57,13 +53,13 @@ def test_triplets_are_same_class_other_class_and_training_nodes_only(labels, see
 
 def test_every_class_gets_the_same_number():
     labels = np.array([0] * 50 + [1] * 5 + [3])
-    triplets = sampler(np.arange(56), labels, 4, count=300).draw(Draws(torch.tensor([0])))
+    triplets = Sampler(np.arange(56), labels, 4, count=300).draw(Draws(torch.tensor([0])))
     assert np.bincount(labels[triplets.anchor[0]], minlength=4).tolist() == [100, 100, 0, 100]
 
 
 def test_draws_are_uniform_within_classes():
     labels = np.array([0] * 4 + [1] * 3 + [2] * 3)
-    drawn = sampler(np.arange(10), labels, 3, count=90_000).draw(Draws(torch.tensor([1])))
+    drawn = Sampler(np.arange(10), labels, 3, count=90_000).draw(Draws(torch.tensor([1])))
     anchors = np.bincount(drawn.anchor[0], minlength=10)
     assert np.allclose(anchors, [7_500] * 4 + [10_000] * 6, rtol=0.05)
     of_zero = drawn.anchor[0] == 0
@@ -76,7 +72,7 @@ def test_draws_are_uniform_within_classes():
 def test_a_node_is_drawn_as_often_as_its_weight_says():
     """The oracle: probabilities by their definition, node by node."""
     labels, weights = np.array([0, 1, 0, 1, 0, 2, 2]), np.array([1.0, 2, 3, 4, 5, 6, 0.5])
-    drawn = sampler(np.arange(7), labels, 3, count=90_000, weights=weights).draw(Draws(torch.tensor([1])))
+    drawn = Sampler(np.arange(7), labels, 3, count=90_000, weights=weights).draw(Draws(torch.tensor([1])))
     anchor, positive, negative = (part[0].numpy() for part in drawn)
     for node in range(7):
         mates, others = (labels == labels[node]) & (np.arange(7) != node), labels != labels[node]
@@ -91,22 +87,16 @@ def test_a_node_is_drawn_as_often_as_its_weight_says():
 def test_replicas_draw_as_they_do_alone_from_their_own_nodes(weights):
     nodes = np.stack([np.arange(6), np.arange(10, 16)])
     labels = np.array([[0, 1, 0, 1, 2, 2], [2, 2, 1, 1, 0, 0]])
-    stack = sampler(nodes, labels, 3, weights=weights).draw(Draws(torch.tensor([4, 5]), 7))
+    stack = Sampler(nodes, labels, 3, weights=weights).draw(Draws(torch.tensor([4, 5]), 7))
     for i in (0, 1):
         own = None if weights is None else weights[i]
-        alone = sampler(nodes[i], labels[i], 3, weights=own).draw(Draws(torch.tensor([4 + i]), 7))
+        alone = Sampler(nodes[i], labels[i], 3, weights=own).draw(Draws(torch.tensor([4 + i]), 7))
         assert all(torch.equal(a[i], b[0]) for a, b in zip(stack, alone, strict=True))
-
-
-def test_epochs_draw_afresh():
-    once = sampler(np.arange(20), np.arange(20) % 2, 2)
-    first, second = (once.draw(Draws(torch.tensor([0]), epoch)) for epoch in (1, 2))
-    assert not torch.equal(first.anchor, second.anchor)
 
 
 def test_one_class_has_nothing_to_compare():
     with pytest.raises(InputError):
-        sampler(np.arange(4), np.zeros(4, int), 3)
+        Sampler(np.arange(4), np.zeros(4, int), 3)
 
 
 def test_nodes_come_class_by_class_in_the_order_in_which_they_were_given():
@@ -126,6 +116,6 @@ def test_nodes_come_class_by_class_in_the_order_in_which_they_were_given():
 def test_rounding_of_weights_makes_no_node_of_the_own_class_a_negative():
     weights = [3.0, 1e16]  # which add up to 1e16 + 4, so that the second seems to begin at 4
     for order in (1, -1):
-        drawn = sampler([0, 1], [0, 1], 2, weights=weights[::order]).draw(Draws(torch.tensor([0, 1])))
+        drawn = Sampler([0, 1], [0, 1], 2, weights=weights[::order]).draw(Draws(torch.tensor([0, 1])))
         assert torch.equal(drawn.anchor, drawn.positive)  # of one node in each class
         assert torch.equal(drawn.negative, 1 - drawn.anchor)

@@ -3,7 +3,6 @@
 import hashlib
 import tracemalloc
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from scipy import sparse
 import kernode as kn
 from graphs import graphs
 from kernode.compute import chunks as module
-from kernode.compute.chunks import chunks, is_mapped, row_chunks
+from kernode.compute.chunks import chunks, is_mapped
 from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.errors import InputError
@@ -42,9 +41,6 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(module, "_BYTES", 8)  # 64 rows, the least there is
 
 
-# blocks
-
-
 @given(st.integers(0, 500), st.integers(1, 100))
 def test_blocks_cover_everything_once_and_are_nearly_equal(length, size):
     cuts = list(chunks(length, size))
@@ -52,14 +48,6 @@ def test_blocks_cover_everything_once_and_are_nearly_equal(length, size):
     lengths = [part.stop - part.start for part in cuts]
     assert all(0 < one <= size for one in lengths)
     assert max(lengths, default=0) - min(lengths, default=0) <= 1
-    assert all(one.stop == other.start for one, other in pairwise(cuts))
-
-
-def test_rows_are_cut_by_their_width():
-    assert len(list(row_chunks(np.empty((1000, 1000))))) == 1
-    assert len(list(row_chunks(np.empty((10_000, 1000), np.float32)))) == 10
-    assert list(row_chunks(np.empty((0, 5)))) == []
-    assert list(row_chunks(np.empty(3))) == [slice(0, 3)]
 
 
 # at a place
@@ -68,8 +56,7 @@ def test_rows_are_cut_by_their_width():
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("normalize_rows", [True, False])
 @pytest.mark.parametrize("precision", [32, 64])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("kind", ["<f2", "<f4", "<f8", ">f4", ">f8", "longdouble", "int16", "bool"])
+@pytest.mark.parametrize(("kind", "order"), [("<f4", "C"), ("<f8", "F"), (">f4", "C"), ("int16", "F")])
 def test_blocks_change_no_bit(kind, order, precision, normalize_rows):
     random = np.random.default_rng(0)
     for n, f in ((2, 9), (65, 1), (129, 33), (385, 130)):
@@ -138,38 +125,7 @@ def test_a_mapped_file_stays_mapped_and_cannot_be_written_to(file, mode):
     assert replace(graph, labels=np.zeros(300, int)).features is graph.features
 
 
-def test_a_part_of_a_mapped_file_stays_mapped(file):
-    x = np.load(file, mmap_mode="r")
-    for part in (x[10:200], x[::3], np.asarray(x)[:50], x[:, 2:5]):
-        graph = graph_of(part)
-        assert is_mapped(graph.features)
-        assert graph.fingerprint == graph_of(np.array(part)).fingerprint
-
-
-def test_what_was_computed_of_a_mapped_file_is_in_memory_and_copied(file):
-    x = np.load(file, mmap_mode="r")
-    for array in (x + 1, x[[0, 1, 2]], x.copy(), np.array(x)):
-        assert not is_mapped(array)
-        assert not np.shares_memory(graph_of(array).features, array)
-
-
-def test_mapped_integers_become_floats_in_memory(file):
-    np.save(file, np.arange(12, dtype=np.uint8).reshape(4, 3))
-    graph = graph_of(np.load(file, mmap_mode="r"))
-    assert graph.features.dtype == np.float32
-    assert graph.features.tolist() == np.arange(12).reshape(4, 3).tolist()
-    assert not is_mapped(graph.features)
-
-
-def test_a_mapped_file_is_shared_with_torch(file):
-    graph = graph_of(np.load(file, mmap_mode="r"))
-    tensor = node_features(graph, CPU[32], normalize_rows=False)
-    assert tensor.data_ptr() == graph.features.ctypes.data
-    assert torch.equal(tensor, torch.from_numpy(np.load(file)))
-
-
-@pytest.mark.usefixtures("small_blocks")
-def test_a_value_that_is_not_finite_is_found_in_any_block(file):
+def test_a_value_that_is_not_finite_is_found_in_any_block(file, small_blocks):
     for row, column in ((0, 0), (64, 6), (299, 3)):
         x = np.zeros((300, 7), np.float32)
         x[row, column] = np.nan
@@ -190,28 +146,15 @@ def test_a_mapped_graph_is_made_and_fingerprinted_a_block_at_a_time(tmp_path):
     assert peak < 0.75 * x.nbytes  # in float64 it would be twice
 
 
-# fingerprints
-
-
-def whole_fingerprint(graph):
-    digest = hashlib.sha256()
-    for matrix in (graph.adjacency, graph.features):
-        digest.update(repr(matrix.shape).encode())
-        parts = (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
-        for array in parts:
-            digest.update(array.astype(np.int64 if array.dtype.kind in "iu" else np.float64).tobytes())
-    return digest.hexdigest()
-
-
-@given(graphs())
-def test_a_fingerprint_is_that_of_the_whole(graph):
-    assert graph.fingerprint == whole_fingerprint(graph)
-
-
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("kind", ["<f2", "<f4", ">f8"])
-def test_a_fingerprint_depends_neither_on_blocks_nor_on_how_features_lie_in_memory(kind, order):
+def test_a_fingerprint_depends_neither_on_blocks_nor_on_how_features_lie_in_memory(kind, order, small_blocks):
     x = np.random.default_rng(0).normal(size=(500, 3)).astype(np.float16)
     graph = graph_of(np.array(x, dtype=kind, order=order))
-    assert graph.fingerprint == whole_fingerprint(graph) == graph_of(x).fingerprint
+    digest = hashlib.sha256()
+    a = graph.adjacency
+    for shape, arrays in ((a.shape, (a.indptr, a.indices, a.data)), (x.shape, (x,))):
+        digest.update(repr(shape).encode())
+        for array in arrays:
+            digest.update(array.astype(np.int64 if array.dtype.kind in "iu" else np.float64).tobytes())
+    assert graph.fingerprint == digest.hexdigest()

@@ -10,19 +10,32 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from graphs import clustered_graph, dense_features, graphs, path_graph
 from kernode.compute.draws import Draws, Dropout
 from kernode.errors import InputError
-from kernode.graph import Graph
 from kernode.kernels import NodeKernel
-from kernode.maps import ConcatMap, FeatureMap, hop_mlp
+from kernode.maps import (
+    GAT,
+    GCN,
+    GCNII,
+    ClassicGNN,
+    ConcatMap,
+    DiffusedComponents,
+    Diffusion,
+    FeatureMap,
+    HopMLP,
+    OnColumns,
+    Presmoothed,
+    Smoother,
+    Standardized,
+)
 from kernode.maps import base as maps_base
 from kernode.maps.base import input_rates
 from kernode.maps.smoother import FIXED as AXES
 from kernode.maps.standardized import FIXED
 from parts import KERNELS, MAPS, over
+from refusals import refused
 from tasks import DOUBLE, SINGLE
 
 SEEDS = torch.tensor([3, 4, 5])
@@ -64,8 +77,7 @@ def dropped(seeds=SEEDS, rate=0.5, epoch=2):
 @pytest.fixture
 def always_local(monkeypatch):
     """Small graphs are mostly neighbourhood: compute locally all the same."""
-    for file in (maps_base, hop_mlp):
-        monkeypatch.setattr(file, "LARGEST_PART", np.inf)
+    monkeypatch.setattr(maps_base, "LARGEST_PART", np.inf)
 
 
 @every_map
@@ -79,6 +91,8 @@ def test_map_travels_as_json_and_by_pickle(feature_map):
 def test_g_of_a_stack_is_g_of_each_replica_alone(feature_map):
     graph = clustered_graph(n=30)
     prepared, stack = start(feature_map, graph)
+    if feature_map in LEARNED:
+        assert any(not torch.equal(value[0], value[1]) for value in stack.values())
     together = [feature_map(stack, prepared), feature_map(stack, prepared, dropped())]
     for i, seed in enumerate(SEEDS):
         _, own = start(feature_map, graph, seed[None])
@@ -89,12 +103,6 @@ def test_g_of_a_stack_is_g_of_each_replica_alone(feature_map):
         for one, all_ in zip(alone, together, strict=True):
             at = min(i, len(all_) - 1)  # without parameters one replica stands for all
             assert torch.allclose(one[0], all_[at], atol=1e-12)
-
-
-@every_learned_map
-def test_replicas_start_apart(feature_map):
-    _, stack = start(feature_map, clustered_graph(n=30))
-    assert any(not torch.equal(value[0], value[1]) for value in stack.values())
 
 
 @every_map
@@ -202,22 +210,6 @@ def test_rows_are_rows_of_the_whole(feature_map, make, nodes):
     assert torch.allclose(rows, whole[:, nodes], rtol=1e-9, atol=1e-9)
 
 
-@over("feature_map", [one for one in MAPS if one.reach is not None])
-def test_what_is_farther_than_reach_never_matters(feature_map):
-    """Features of a node and an edge change in the middle of a path: beyond reach g keeps its values."""
-    old = path_graph(30)
-    features = np.array(old.features)
-    features[15] += 1
-    edges = np.argwhere(np.triu(old.adjacency.toarray()))
-    new = Graph.from_edges(np.concatenate([edges, [(15, 17)]]), features)
-    _, parameters = anywhere(feature_map, old)
-    before, after = (feature_map(parameters, feature_map.prepare(one, DOUBLE)) for one in (old, new))
-    changed = ((before - after).abs() > 1e-9).any(dim=2).any(dim=0).numpy()
-    distance = csgraph.shortest_path(new.adjacency, unweighted=True)[[15, 17]].min(axis=0)
-    assert changed[15]
-    assert not changed[distance > feature_map.reach].any()
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @every_map
 def test_dropout_on_x_is_a_mask_on_x_or_refused(feature_map, kind):
@@ -254,3 +246,43 @@ def test_theorem_1_every_node_kernel_is_symmetric_and_psd(feature_map, graph, ba
     assert np.allclose(gram, gram.T)
     smallest = np.linalg.eigvalsh(gram.astype(float)).min()
     assert smallest > -1e-10 * max(1.0, np.abs(gram).max())
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "setting"),
+    [
+        (HopMLP, {"hops": 0}, "hops"),
+        (HopMLP, {"powers": "none"}, "powers"),
+        (HopMLP, {"hidden": (0,)}, "hidden"),
+        (HopMLP, {"hop_weights": "fixed"}, "hop_weights"),
+        (HopMLP, {"outputs": 0}, "outputs"),
+        (Diffusion, {"teleport": 1.5}, "teleport"),
+        (Diffusion, {"hop_weights": 0.5}, "hop_weights"),
+        (Presmoothed, {"powers": "released"}, "powers"),
+        (GCN, {"hidden": 16}, "hidden"),
+        (GAT, {"hidden": (7,), "heads": 2}, "hidden"),
+        (GAT, {"attention_dropout": 1.0}, "attention_dropout"),
+        (ClassicGNN, {"layer": "gin"}, "layer"),
+        (ClassicGNN, {"hidden": ()}, "hidden"),
+        (ClassicGNN, {"heads": 2}, "heads"),
+        (GCNII, {"hidden": (4, 4)}, "hidden"),
+        (GCNII, {"depth": 0}, "depth"),
+        (GCNII, {"alpha": 1.1}, "alpha"),
+        (GCNII, {"theta": 0.0}, "theta"),
+        (ConcatMap, {"first": HopMLP(), "share": 1.5}, "share"),
+        (ConcatMap, {"first": HopMLP}, "first"),
+        (DiffusedComponents, {"dimensions": 0}, "dimensions"),
+        (DiffusedComponents, {"teleport": 0}, "teleport"),
+    ],
+)
+def test_wrong_settings_are_refused(kind, wrong, setting):
+    with refused("setting", setting=setting):
+        kind(**wrong)
+
+
+@pytest.mark.parametrize(
+    "feature_map", [GAT((8,), 3), Smoother(), Presmoothed((4,), 3), OnColumns(GCN((4,), 3))], ids=repr
+)
+def test_only_maps_that_begin_with_a_product_with_x_can_be_standardized(feature_map):
+    with refused("unsupported", setting="map"):
+        Standardized(feature_map)

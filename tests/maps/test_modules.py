@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import kernode as kn
-from experiments.rivals import JKConcat
 from graphs import CLUSTERS
 from kernode.errors import InputError
 from kernode.kernels import Linear
@@ -64,15 +63,10 @@ class Momentless(torch.nn.Module):
         return self.linear(self.norm(x))
 
 
-def test_wrapped_modules_are_known_by_name_only():
-    unknown = Wrapped("os.system")
-    with pytest.raises(InputError, match="no module named"):
-        unknown.module(3, 2)
-
-
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
+        (lambda: Wrapped("os.system").module(3, 2), "no module named"),
         (lambda: Wrapped.of(Sums(3, 2)), "Got an instance of Sums"),
         (lambda: Wrapped.of(kn.maps.GCN), "Wrapped.of takes a class of torch modules"),
         (lambda: Wrapped.of(type("Normed", (Sums,), {})), "'Normed' is the name of parts.Normed in files"),
@@ -91,11 +85,6 @@ def test_a_forward_without_a_row_per_node_is_one_sentence():
 
     with pytest.raises(InputError, match=r"Pooled's forward must give one vector per node \(120 rows\)"):
         trained(Method(Wrapped.of(Pooled, outputs=2), Linear(), Softmax()), graph=CLUSTERS)
-
-
-def test_wrong_settings_are_refused():
-    with pytest.raises(InputError):
-        JKConcat((4, 5))
 
 
 # ---- buffers

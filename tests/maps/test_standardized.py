@@ -11,7 +11,6 @@ from graphs import clustered_graph, dense_features
 from kernode.compute.draws import Draws
 from kernode.graph import Graph
 from kernode.maps import (
-    GAT,
     GCN,
     GCNII,
     MLP,
@@ -20,12 +19,9 @@ from kernode.maps import (
     HopMLP,
     HopNet,
     HopStages,
-    Presmoothed,
-    Smoother,
     Standardized,
 )
 from kernode.tasks.classes.variants import configure
-from refusals import refused
 from tasks import DOUBLE
 
 MAPS = [
@@ -70,9 +66,3 @@ def test_settings_are_those_of_the_map():
     method, _ = configure("hops-standardized", hidden=8, hops=3, powers="last")
     assert method.map == Standardized(HopNet((8,), None, 3, "last", normalize_rows=False))
     assert method.for_classes(5).map.map.outputs == 5
-
-
-@pytest.mark.parametrize("feature_map", [GAT((8,), 3), Smoother(), Presmoothed((4,), 3)], ids=repr)
-def test_maps_without_a_product_with_x_are_refused(feature_map):
-    with refused("unsupported", setting="map"):
-        Standardized(feature_map)

@@ -28,7 +28,6 @@ REFUSED = {
     },
     ("clique", "links"): "0 pairs without an edge",
     **{("features beyond float32", method): "more than 32 bits hold" for method in ("default", "links")},
-    **{("features below float32", method): "32 bits take for 0" for method in ("default", "links")},
 }
 
 

@@ -26,10 +26,10 @@ from kernode.graph.neighbourhoods import ball, induced, spheres
 from kernode.maps import FeatureMap, OnColumns
 from kernode.maps.base import LayeredMap
 from kernode.maps.columns import structure_names
+from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
 from kernode.maps.layers.features import scaled_features
 from kernode.maps.layers.mlp import first_layer
-from kernode.maps.members import Members
 from kernode.maps.smoothed_kernel import SmoothedKernel
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ def summand(
     own = {name: value.detach().cpu().double() for name, value in parameters.items()}
     vectors = None
     if isinstance(inner, HopSum):
-        shares = inner.shares(graph, node)
-        nodes = rows = shares.nodes
+        rows, terms = inner.terms_at(graph, np.array([node]))
+        nodes, shares = rows, np.stack([term.toarray()[0] for term in terms])
         x = inner.features_of(graph, nodes, _PLACE)
     else:
         nodes, rows = ball(graph, [node], inner.reach), inner._part_around(graph, np.array([node]))
@@ -132,7 +132,7 @@ def summand(
     with torch.enable_grad():
         if isinstance(inner, HopSum):
             weights = inner.term_weights(own, replicas, _PLACE)  # r × t
-            share = torch.from_numpy(shares.values.T)[:, None] * weights  # k × r × t
+            share = torch.from_numpy(shares.T)[:, None] * weights  # k × r × t
             z = inner.node_outputs(own | biases, first)  # k × r × t × d, or k × r × 1 × d
             share = share if z.shape[2] > 1 else share.sum(dim=2, keepdim=True)
             vectors = torch.einsum("krt,krtd->krd", share, z)

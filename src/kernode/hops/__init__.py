@@ -10,7 +10,7 @@ from kernode.hops.matrices import (
     normalized_adjacency,
 )
 from kernode.hops.operator import ExplicitHops, FactoredHops, HopOperator, Kind
-from kernode.hops.rows import HopRows, hop_rows
+from kernode.hops.rows import hop_rows
 
 __all__ = [
     "MOST_HOPS",
@@ -18,7 +18,6 @@ __all__ = [
     "FactoredHops",
     "HopCost",
     "HopOperator",
-    "HopRows",
     "Kind",
     "Powers",
     "check_hops",

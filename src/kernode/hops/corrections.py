@@ -16,7 +16,7 @@ from scipy import sparse
 
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.hops.matrices import Powers
+from kernode.hops.matrices import Powers, scaled
 from kernode.progress import report_progress
 
 BLOCK_FLOPS = 2**26  # multiply-adds between two reports of progress; bounds the memory of a block, too
@@ -170,9 +170,7 @@ def near_rows(share: GraphShare, hops: int, powers: Powers) -> sparse.csr_array:
     step = share.adjacency.astype(np.float64)
     if powers != "each":
         step = (step + identity).tocsr()
-    scale = (share.degrees + 1) ** -0.5
-    step.data *= np.repeat(scale[share.start : share.stop], np.diff(step.indptr))
-    step.data *= scale[step.indices]
+    step = scaled(step, (share.degrees + 1) ** -0.5, slice(share.start, share.stop))
     own = identity.astype(bool).tocsr()
     terms = correction_terms(own, step, step, own, hops, powers, times_of_all)
     found = sparse.vstack([step, *terms], format="csr") if terms else step

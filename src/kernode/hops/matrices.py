@@ -30,22 +30,27 @@ def neighbour_step(graph: Graph) -> sparse.csr_array:
     return scaled(adjacency, (adjacency.sum(axis=1) + 1) ** -0.5)
 
 
-def scaled(matrix: sparse.csr_array, scale: np.ndarray) -> sparse.csr_array:
-    """diag(scale) · matrix · diag(scale), in place."""
-    matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
+def scaled(matrix: sparse.csr_array, scale: np.ndarray, rows: slice = slice(None)) -> sparse.csr_array:
+    """diag(scale) · matrix · diag(scale), in place, or some rows of it."""
+    matrix.data *= np.repeat(scale[rows], np.diff(matrix.indptr))
     matrix.data *= scale[matrix.indices]
     return matrix
 
 
 def hop_shells(graph: Graph, hops: int) -> list[sparse.csr_array]:
     """M^(h) for h = 0 … H: ones where the shortest path between two nodes has exactly h edges."""
+    own = sparse.eye_array(graph.n_nodes, format="csr")
+    return _shells(own, (graph.adjacency + own).tocsr(), hops)
+
+
+def _shells(own: sparse.csr_array, step: sparse.csr_array, hops: int) -> list[sparse.csr_array]:
     # Booleans: their sparse product is a logical or. Small integers would count paths, and wrap.
-    step = (graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr")).astype(bool)
-    within = sparse.eye_array(graph.n_nodes, format="csr", dtype=bool)
+    pattern = sparse.csr_array((np.ones(step.nnz, bool), step.indices, step.indptr), shape=step.shape)
+    within = own.astype(bool)
     shells = [within]
     for _ in range(hops):
-        wider = (within @ step).tocsr()
-        shells.append((wider > within).tocsr())
+        wider = (within @ pattern).tocsr()
+        shells.append((wider > within).tocsr())  # reached, and not before
         within = wider
     return shells
 
@@ -67,19 +72,25 @@ def hop_matrices(graph: Graph, hops: int, powers: Powers = "each") -> list[spars
     - ``"plain"``, no masks: Ā^h. Nodes nearer than h hops count again, but nothing beyond Ā is ever held.
     """
     check_hops(hops, powers)
-    step = normalized_adjacency(graph)
-    power = [sparse.eye_array(graph.n_nodes, format="csr")]
+    own = sparse.eye_array(graph.n_nodes, format="csr")
+    return terms_at(own, normalized_adjacency(graph), hops, powers)
+
+
+def terms_at(
+    own: sparse.csr_array, step: sparse.csr_array, hops: int, powers: Powers
+) -> list[sparse.csr_array]:
+    """Return some rows of these matrices, from the same rows of I and the whole of Ā."""
+    power = [own]
     for _ in range(hops):
         power.append((power[-1] @ step).tocsr())
     if powers == "plain":
         terms = power
     elif powers == "released":
-        own = sparse.diags_array(power[hops].diagonal(), format="csr")
-        terms = [own, *(sparse.csr_array(own.shape) for _ in range(hops - 1)), power[hops]]
+        terms = [power[hops] * own, *(sparse.csr_array(own.shape) for _ in range(hops - 1)), power[hops]]
     elif powers == "each":
-        terms = [power[h] * shell for h, shell in enumerate(hop_shells(graph, hops))]
+        terms = [power[h] * shell for h, shell in enumerate(_shells(own, step, hops))]
     else:
-        terms = [power[hops] * shell for shell in hop_shells(graph, hops)[:hops]] + [power[hops]]
+        terms = [power[hops] * shell for shell in _shells(own, step, hops)[:hops]] + [power[hops]]
     terms = [sparse.csr_array(term) for term in terms]
     for term in terms:
         term.sum_duplicates()  # which sorts as well

@@ -5,21 +5,19 @@ from kernode.maps import former  # noqa: F401 (maps of earlier versions are read
 from kernode.maps.base import FeatureMap
 from kernode.maps.classic import ClassicGNN
 from kernode.maps.columns import OnColumns
-from kernode.maps.concat import ConcatMap
+from kernode.maps.concat import ConcatMap, Members
 from kernode.maps.diffusion import Diffusion
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
 from kernode.maps.gcnii import GCNII
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_net import HopNet
-from kernode.maps.hop_stages import HopStages
-from kernode.maps.members import Members
 from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.node_embedding import NodeEmbedding
 from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.smoother import DiffusedComponents, Smoother
-from kernode.maps.stages import Stages
+from kernode.maps.stages import HopStages, Stages
 from kernode.maps.standardized import Standardized
 
 __all__ = [

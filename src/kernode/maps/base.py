@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -66,18 +66,6 @@ def features_held(sizes: GraphSizes, place: Place, *, normalize_rows: bool) -> f
     return min(dense, 2.0 * sizes.filled * (size + 4))  # with its transpose, each number with an index
 
 
-def trained(widths: Sequence[int], sizes: GraphSizes, place: Place) -> float:
-    """Layers of these widths, from the input's to g's: weights with their states, and every layer's output.
-
-    >>> three = GraphSizes(name="three", nodes=3, entries=2, features=5, classes=2)
-    >>> trained((5, 4, 2), three, Place.of(32)) == 4 * (4 * (5 * 4 + 4 * 2) + 3 * (4 + 2))
-    True
-    """
-    weights = sum(rows * columns for rows, columns in pairwise(widths))
-    outputs = sizes.nodes * sum(widths[1:])  # hidden ones are kept for the backward pass, g for the loss
-    return float(place.dtype.itemsize * (4 * weights + outputs))  # gradient and Adam's two moments, too
-
-
 @dataclass(frozen=True)
 class FeatureMap(Config):
     """g, from every node of a graph to a vector, for a stack of r replicas at once.
@@ -124,8 +112,12 @@ class FeatureMap(Config):
         hidden: tuple[int, ...] | None = getattr(self, "hidden", None)
         if hidden is None:
             return 0.0
+        widths = (sizes.features, *hidden, width_of(self))
+        weights = sum(rows * columns for rows, columns in pairwise(widths))
+        # Adam's two moments and the gradient; hidden outputs are kept for the backward pass, g for the loss
+        numbers = 4 * weights + sizes.nodes * sum(widths[1:])
         held = features_held(sizes, place, normalize_rows=getattr(self, "normalize_rows", False))
-        return held + trained((sizes.features, *hidden, width_of(self)), sizes, place)
+        return held + float(place.dtype.itemsize * numbers)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """How neighbours are summed while training: a word, a colon, and what it takes."""
@@ -225,11 +217,45 @@ class StagedMap(FeatureMap):
         return self.later_layers(parameters, prepared, first, dropout)
 
 
+def of_map(name: str) -> Any:
+    """An attribute of a wrapper: that of the map inside."""
+    return property(lambda wrapper: getattr(wrapper.map, name), doc="As the inner map has it.")
+
+
+@dataclass(frozen=True)
+class MapWrapper(StagedMap):
+    """A map on other columns: a kind writes what differs, the rest is the inner map's."""
+
+    map: StagedMap
+
+    capturable = of_map("capturable")
+    search_space = of_map("search_space")
+    ignored_settings = of_map("ignored_settings")
+    unwrapped = of_map("unwrapped")
+    least_bytes = of_map("least_bytes")
+    operator_reason = of_map("operator_reason")
+    initial = of_map("initial")
+    first_layer = of_map("first_layer")
+    later_layers = of_map("later_layers")
+    finished = of_map("finished")
+
+    def for_classes(self, classes: int) -> Self:
+        """The same wrapper, its map with one output per class where the width was left open."""
+        return replace(self, map=self.map.for_classes(classes))
+
+    def with_open_width(self) -> Self:
+        """The same wrapper, its map with an open width."""
+        return replace(self, map=self.map.with_open_width())
+
+
 @dataclass(frozen=True)
 class FeatureInputs:
     """What a map takes from the graph: X, and more where neighbours are summed."""
 
     features: Features  # n × f
+    neighbours: Any = None  # what they are summed by: Ā, a hop operator, or edges
+    loops: Tensor | None = None  # n: Ā's diagonal, for HopNet
+    statistics: np.ndarray | None = None  # of the columns of X, for Standardized: 2 × f, in float64
 
 
 class LayersMap(FeatureMap):
@@ -253,7 +279,11 @@ class LayersMap(FeatureMap):
 
     def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
         """X, and what neighbours are summed by."""
-        return FeatureInputs(node_features(graph, place, normalize_rows=self.normalize_rows))
+        x = node_features(graph, place, normalize_rows=self.normalize_rows)
+        return FeatureInputs(x, self.neighbours(graph, place))
+
+    def neighbours(self, graph: Graph, place: Place) -> Any:
+        """Compute what neighbours are summed by; None where no edge is seen."""
 
 
 class LayeredMap(LayersMap, StagedMap):

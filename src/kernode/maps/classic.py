@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Literal
 
+import numpy as np
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.maps.base import ROWS, WIDTHS, LayeredMap, check_heads
-from kernode.maps.gat import Attention, AttentionInputs, Edges, initial_attention
-from kernode.maps.gcn import GraphInputs, graph_inputs, propagate
-from kernode.maps.layers.features import node_features
+from kernode.hops import normalized_adjacency
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap, check_heads
+from kernode.maps.gat import Attention, Edges, initial_attention
+from kernode.maps.gcn import propagate
 from kernode.maps.layers.mlp import (
     activate,
     first_products,
@@ -31,7 +33,6 @@ from kernode.maps.layers.mlp import (
     multiply_stacked,
 )
 
-Inputs = GraphInputs | AttentionInputs
 LAYERS = ("gcn", "sage", "gat")
 _STREAMS = 8  # of randomness, for the parameters of each layer
 
@@ -78,14 +79,17 @@ class ClassicGNN(LayeredMap):
         """One edge for each layer of message passing."""
         return len(self.hidden) + (not self.head)
 
-    def prepare(self, graph: Graph, place: Place) -> Inputs:
-        """X, and what neighbours are summed by."""
-        rows = self.normalize_rows
+    def neighbours(self, graph: Graph, place: Place) -> Edges | SparseMatrix:
+        """The edges, Ā, or the mean over neighbours D⁻¹ A: nothing where a node has none."""
         if self.layer == "gat":
-            return AttentionInputs(node_features(graph, place, normalize_rows=rows), Edges.of(graph, place))
-        return graph_inputs(graph, place, normalize_rows=rows, mean=self.layer == "sage")
+            return Edges.of(graph, place)
+        if self.layer == "gcn":
+            return SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
+        mean = graph.adjacency.astype(np.float64)
+        mean.data /= np.repeat(np.asarray(mean.sum(axis=1)).ravel(), np.diff(mean.indptr))
+        return SparseMatrix.of(mean, place, symmetric=False)
 
-    def initial(self, prepared: Inputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """As PyTorch Geometric's layers and torch's linear ones start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
         widths = self.widths(prepared.features.shape[1])
@@ -110,13 +114,15 @@ class ClassicGNN(LayeredMap):
                 parameters |= initial_norm(columns, layer, draws, place)
         return parameters
 
-    def first_layer(self, parameters: Parameters, prepared: Inputs, dropout: Dropout | None = None) -> Tensor:
+    def first_layer(
+        self, parameters: Parameters, prepared: FeatureInputs, dropout: Dropout | None = None
+    ) -> Tensor:
         """The first layer before its relu."""
         products = first_products(parameters, prepared.features, self._weights(parameters, 0), dropout)
         return self._pass_messages(products, parameters, 0, prepared)
 
     def later_layers(
-        self, parameters: Parameters, prepared: Inputs, first: Tensor, dropout: Dropout | None
+        self, parameters: Parameters, prepared: FeatureInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The other layers and the head: r × n × d."""
         x = first
@@ -139,19 +145,19 @@ class ClassicGNN(LayeredMap):
         return [parameters[f"weight_{layer}"], *([sum(own[1:], own[0])] if own else [])]
 
     def _pass_messages(
-        self, products: list[Tensor], parameters: Parameters, layer: int, prepared: Inputs
+        self, products: list[Tensor], parameters: Parameters, layer: int, prepared: FeatureInputs
     ) -> Tensor:
         """A layer before its relu, from the products of its input with its weights: n × r × width."""
         h, *own = products
         bias = parameters[f"bias_{layer}"]
         if f"residual_bias_{layer}" in parameters:
             bias = bias + parameters[f"residual_bias_{layer}"]
-        if isinstance(prepared, AttentionInputs):
+        if self.layer == "gat":
             vectors = parameters[f"source_{layer}"], parameters[f"target_{layer}"]
-            x = Attention.apply(h.transpose(0, 1), *vectors, bias, prepared.edges, None, None)
+            x = Attention.apply(h.transpose(0, 1), *vectors, bias, prepared.neighbours, None, None)
             x = x.transpose(0, 1).contiguous()
         else:
-            x = propagate(prepared.step, h) + bias
+            x = propagate(prepared.neighbours, h) + bias
         if own:
             x = x + own[0]
         return layer_norm(x, layer, parameters) if f"norm_scale_{layer}" in parameters else x

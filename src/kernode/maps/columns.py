@@ -9,16 +9,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
-from torch import Tensor
 
-from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
-from kernode.compute.stack import Parameters
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import FeatureMap, StagedMap
+from kernode.maps.base import FeatureMap, MapWrapper
 
 _EIGENVECTORS = 14
 _DENSE = 500  # nodes up to which all eigenvectors are computed
@@ -27,12 +24,8 @@ _RESTART = 0.15
 _KNOWN: WeakKeyDictionary[Graph, dict[Any, Graph]] = WeakKeyDictionary()  # as long as the graph is there
 
 
-def _of_map(name: str) -> Any:
-    return property(lambda wrapper: getattr(wrapper.map, name), doc="As the map has it.")
-
-
 @dataclass(frozen=True)
-class OnColumns(StagedMap):
+class OnColumns(MapWrapper):
     """A map on columns that the graph itself gives.
 
     - ``map``: any map that begins with a product with X.
@@ -42,44 +35,22 @@ class OnColumns(StagedMap):
       not columns.
     """
 
-    map: StagedMap
     columns: Literal["structure", "neighbours"] = "structure"
     nodes: int | None = None
 
     of_one_graph: ClassVar[bool] = True
+    multiplies_features: ClassVar[bool] = False  # with X itself
 
     def __post_init__(self) -> None:
         require_part("map", self.map, FeatureMap, "kernode.maps.Stages()")
         known = ("structure", "neighbours")
         require_setting(self.columns in known, "columns", " or ".join(known), self.columns)
 
-    capturable = _of_map("capturable")
-    search_space = _of_map("search_space")
-    ignored_settings = _of_map("ignored_settings")
-    multiplies_features = _of_map("multiplies_features")
-
-    @property
-    def unwrapped(self) -> FeatureMap:
-        """The map, on the other columns."""
-        return self.map.unwrapped
-
     def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
         """The map's, with so many columns."""
         if self.columns == "structure":
             return self.map.least_bytes(replace(sizes, features=2 + _EIGENVECTORS, filled=None), place)
         return self.map.least_bytes(replace(sizes, features=sizes.nodes, filled=sizes.entries), place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """As the map has it."""
-        return self.map.operator_reason(sizes)
-
-    def for_classes(self, classes: int) -> Self:
-        """With one output of the map per class, where its width was left open."""
-        return replace(self, map=self.map.for_classes(classes))
-
-    def with_open_width(self) -> Self:
-        """With the map's width left open."""
-        return replace(self, map=self.map.with_open_width())
 
     def for_graph(self, graph: Graph) -> Self:
         """With the number of nodes of the graph learned from."""
@@ -98,24 +69,6 @@ class OnColumns(StagedMap):
     def prepare(self, graph: Graph, place: Place) -> Any:
         """What the map takes from the graph with the other columns."""
         return self.map.prepare(self.on(graph), place)
-
-    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
-        """The map's."""
-        return self.map.initial(prepared, draws, place)
-
-    def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
-        """The map's first layer."""
-        return self.map.first_layer(parameters, prepared, dropout)
-
-    def later_layers(
-        self, parameters: Parameters, prepared: Any, first: Tensor, dropout: Dropout | None
-    ) -> Tensor:
-        """The map's other layers: r × n × d."""
-        return self.map.later_layers(parameters, prepared, first, dropout)
-
-    def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
-        """The map's."""
-        return self.map.finished(parameters, prepared)
 
 
 def structure(graph: Graph) -> np.ndarray:

@@ -1,15 +1,17 @@
-"""Two maps side by side: the sum of their kernels is a kernel."""
+"""Maps side by side: the sum of their kernels is a kernel."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
@@ -22,12 +24,96 @@ from kernode.maps.smoother import DiffusedComponents
 
 
 def _of_maps(how: Callable[[Iterable[bool]], bool], name: str) -> Any:
-    """An attribute that follows from those of both maps."""
-    return property(lambda both: how(getattr(one, name) for one in both.maps.values()))
+    return property(lambda joined: how(getattr(one, name) for one in joined.named.values()))
+
+
+class JoinedMaps(FeatureMap):
+    """Vectors of several maps, one after the other; parameters of each are under its name and a dot."""
+
+    learns = _of_maps(any, "learns")
+    drops_input = _of_maps(any, "drops_input")
+    per_node = _of_maps(any, "per_node")
+    capturable = _of_maps(all, "capturable")
+
+    @property
+    @abstractmethod
+    def named(self) -> dict[str, FeatureMap]:
+        """The maps by name."""
+
+    @property
+    def reach(self) -> int | None:
+        """The longest."""
+        found = [one.reach for one in self.named.values()]
+        return None if None in found else max(one for one in found if one is not None)
+
+    @property
+    def ignored_settings(self) -> frozenset[str]:
+        """What has an effect on no map."""
+        return frozenset.intersection(*(one.ignored_settings for one in self.named.values()))
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """Of all maps."""
+        return sum(one.least_bytes(sizes, place) for one in self.named.values())
+
+    def operator_reason(self, sizes: GraphSizes) -> str:
+        """Of the first map that sums over neighbours."""
+        found = [one.operator_reason(sizes) for one in self.named.values()]
+        return next((one for one in found if not one.startswith("none")), found[0])
+
+    def prepare(self, graph: Graph, place: Place) -> Any:
+        """What each map takes from the graph, by name."""
+        return {name: one.prepare(graph, place) for name, one in self.named.items()}
+
+    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+        """Those of all maps; two equal maps begin differently."""
+        found: Parameters = {}
+        for at, (name, one) in enumerate(self.named.items()):
+            own = one.initial(self._own(prepared, name), draws.apart() if at else draws, place)
+            found |= {f"{name}.{key}": value for key, value in own.items()}
+        return found
+
+    def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
+        """What each map measured of the graph, too."""
+        found: Parameters = {}
+        for name, (one, own) in zip(self.named, self.parts(parameters), strict=True):
+            own = one.finished(own, self._own(prepared, name))
+            found |= {f"{name}.{key}": value for key, value in own.items()}
+        return found
+
+    def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
+        """g of every node: r × n × Σ d_m."""
+        pairs = zip(self.named, self.parts(parameters), strict=True)
+        return self._joined(
+            one(own, self._own(prepared, name), self._dropped(name, dropout)) for name, (one, own) in pairs
+        )
+
+    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
+        """Rows of each."""
+        return self._joined(one.rows(own, graph, nodes, place) for one, own in self.parts(parameters))
+
+    def parts(self, parameters: Parameters) -> Iterator[tuple[FeatureMap, Parameters]]:
+        """Each map with its parameters."""
+        return ((one, part(parameters, f"{name}.")) for name, one in self.named.items())
+
+    def _own(self, prepared: Any, name: str) -> Any:
+        return prepared[name]
+
+    def _dropped(self, name: str, dropout: Dropout | None) -> Dropout | None:
+        """Dropout as a map knows it: on X only where it drops any, and with draws of its own."""
+        if dropout is None:
+            return None
+        rates = dropout.input_rates if self.named[name].drops_input else None
+        draws = dropout.draws if name == next(iter(self.named)) else dropout.draws.apart()
+        return replace(dropout, draws=draws, input_rates=rates)
+
+    def _joined(self, several: Iterable[Tensor]) -> Tensor:
+        found = list(several)
+        replicas = max(len(g) for g in found)  # without parameters one stands for all
+        return torch.cat([g.expand(replicas, -1, -1) for g in found], dim=-1)
 
 
 @dataclass(frozen=True)
-class ConcatMap(FeatureMap):
+class ConcatMap(JoinedMaps):
     """``g(v) = (√(1−s) a(v)/‖a(v)‖, √s b(v)/‖b(v)‖)``, so that K̄ = (1−s) K̄_a + s K̄_b.
 
     A kernel that learned some classes hardly separates nodes of others. Next to label-free features it still
@@ -50,87 +136,73 @@ class ConcatMap(FeatureMap):
     search_space: ClassVar = {"share": (0.1, 0.3, 0.5, 0.7, 0.9)}
 
     def __post_init__(self) -> None:
-        for name in ("first", "second"):
-            require_part(name, getattr(self, name), FeatureMap, "kernode.maps.HopMLP(outputs=64)")
+        for name, one in self.named.items():
+            require_part(name, one, FeatureMap, "kernode.maps.HopMLP(outputs=64)")
         require_setting(0 <= self.share <= 1, "share", "in [0, 1]", self.share)
 
     @property
-    def maps(self) -> dict[str, FeatureMap]:
-        """Both, by the names of their parameters."""
+    def named(self) -> dict[str, FeatureMap]:
+        """Both."""
         return {"first": self.first, "second": self.second}
 
-    learns = _of_maps(any, "learns")
-    drops_input = _of_maps(any, "drops_input")
-    per_node = _of_maps(any, "per_node")
-    capturable = _of_maps(all, "capturable")
-
-    @property
-    def reach(self) -> int | None:
-        """The longer one."""
-        one, other = self.first.reach, self.second.reach
-        return None if one is None or other is None else max(one, other)
-
-    @property
-    def ignored_settings(self) -> frozenset[str]:
-        """What has an effect on neither."""
-        return self.first.ignored_settings & self.second.ignored_settings
-
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
-        """Of both."""
-        return self.first.least_bytes(sizes, place) + self.second.least_bytes(sizes, place)
-
-    def operator_reason(self, sizes: GraphSizes) -> str:
-        """Of the first, which is the one that learns."""
-        return self.first.operator_reason(sizes)
-
     def for_classes(self, classes: int) -> Self:
-        """Both."""
+        """Both for so many classes."""
         return replace(self, first=self.first.for_classes(classes), second=self.second.for_classes(classes))
 
-    def prepare(self, graph: Graph, place: Place) -> dict[str, Any]:
-        """What both take from the graph."""
-        return {name: one.prepare(graph, place) for name, one in self.maps.items()}
-
-    def initial(self, prepared: dict[str, Any], draws: Draws, place: Place) -> Parameters:
-        """Those of both, under ``first.`` and ``second.``."""
-        own = {"first": draws, "second": draws.apart()}  # two equal maps begin differently
-        return {
-            f"{name}.{key}": value
-            for name, one in self.maps.items()
-            for key, value in one.initial(prepared[name], own[name], place).items()
-        }
-
-    def __call__(
-        self, parameters: Parameters, prepared: dict[str, Any], dropout: Dropout | None = None
-    ) -> Tensor:
-        """g of every node: r × n × d."""
-        return self._joined(
-            [
-                one(part(parameters, f"{name}."), prepared[name], self._dropped(name, dropout))
-                for name, one in self.maps.items()
-            ]
-        )
-
-    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
-        """Rows of both."""
-        return self._joined(
-            [one.rows(part(parameters, f"{name}."), graph, nodes, place) for name, one in self.maps.items()]
-        )
-
-    def _dropped(self, name: str, dropout: Dropout | None) -> Dropout | None:
-        """Dropout as a map knows it: on X only where it drops any, and with draws of its own."""
-        if dropout is None:
-            return None
-        rates = dropout.input_rates if self.maps[name].drops_input else None
-        draws = dropout.draws if name == "first" else dropout.draws.apart()
-        return replace(dropout, draws=draws, input_rates=rates)
-
-    def _joined(self, both: list[Tensor]) -> Tensor:
-        replicas = max(len(g) for g in both)
+    def _joined(self, several: Iterable[Tensor]) -> Tensor:
         weights = (math.sqrt(1 - self.share), math.sqrt(self.share))
         # eps: a vector of zeros has no direction, and similarity 0 to every node.
-        units = [
-            weight * torch.nn.functional.normalize(g, dim=-1, eps=1e-12).expand(replicas, -1, -1)
-            for weight, g in zip(weights, both, strict=True)
-        ]
-        return torch.cat(units, dim=-1)
+        return super()._joined(
+            weight * normalize(g, dim=-1, eps=1e-12) for weight, g in zip(weights, several, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Members(JoinedMaps):
+    """``g(v) = (g_1(v), …, g_M(v))``: the vectors of trained maps, one after the other, as each gives them.
+
+    Parameters of map m are under ``m.``. The kernel :class:`~kernode.kernels.weighted_sum.WeightedSum`
+    compares such vectors block by block.
+    """
+
+    maps: tuple[FeatureMap, ...]
+
+    drops: ClassVar[bool] = False  # its maps were trained before
+    drops_input: ClassVar[bool] = False
+    capturable: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        fits = isinstance(self.maps, tuple) and bool(self.maps)
+        require_setting(fits, "maps", "a tuple of maps", self.maps)
+        for one in self.maps:
+            require_part("maps", one, FeatureMap, "kernode.maps.HopMLP()")
+
+    @property
+    def named(self) -> dict[str, FeatureMap]:
+        """The maps by number."""
+        return {str(at): one for at, one in enumerate(self.maps)}
+
+    ignored_settings = FeatureMap.ignored_settings
+
+    def check_graph(self, graph: Graph) -> None:
+        """Raise where a map refuses the graph."""
+        for one in self.maps:
+            one.check_graph(graph)
+
+    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+        """None: it holds the graph alone."""
+        return 0.0
+
+    def for_classes(self, classes: int) -> Self:
+        """Each for so many classes."""
+        return replace(self, maps=tuple(one.for_classes(classes) for one in self.maps))
+
+    def prepare(self, graph: Graph, place: Place) -> tuple[Graph, Place]:
+        """The graph itself: what each map takes from it is computed when its turn comes, and then let go."""
+        return graph, place
+
+    def _own(self, prepared: Any, name: str) -> Any:
+        return self.named[name].prepare(*prepared)
+
+    def _dropped(self, name: str, dropout: Dropout | None) -> None:
+        return None

@@ -19,7 +19,6 @@ from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayersMap, check_heads
-from kernode.maps.layers.features import node_features
 from kernode.maps.layers.mlp import initial_bias, initial_weight, kept, masked_product, scale_of
 
 SLOPE = 0.2  # of leaky relu below zero, as published
@@ -171,13 +170,6 @@ def initial_attention(
 
 
 @dataclass(frozen=True)
-class AttentionInputs(FeatureInputs):
-    """What graph attention takes from the graph: X and the edges."""
-
-    edges: Edges
-
-
-@dataclass(frozen=True)
 class GAT(LayersMap):
     """Veličković et al. 2018: hidden layers of ``heads`` heads side by side, then one head.
 
@@ -201,12 +193,11 @@ class GAT(LayersMap):
         rate = self.attention_dropout
         require_setting(0 <= rate < 1, "attention_dropout", "in [0, 1)", rate)
 
-    def prepare(self, graph: Graph, place: Place) -> AttentionInputs:
-        """X and the edges."""
-        x = node_features(graph, place, normalize_rows=self.normalize_rows)
-        return AttentionInputs(x, Edges.of(graph, place))
+    def neighbours(self, graph: Graph, place: Place) -> Edges:
+        """The edges."""
+        return Edges.of(graph, place)
 
-    def initial(self, prepared: AttentionInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights and attention vectors with gain 1 and zero biases, as published."""
         parameters: Parameters = {}
         for layer, (rows, columns) in enumerate(pairwise(self.widths(prepared.features.shape[1]))):
@@ -215,20 +206,20 @@ class GAT(LayersMap):
         return parameters
 
     def __call__(
-        self, parameters: Parameters, prepared: AttentionInputs, dropout: Dropout | None = None
+        self, parameters: Parameters, prepared: FeatureInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """The last layer's sums: r × n × d."""
         own, rate = None, self.attention_dropout
         if dropout is not None and rate > 0:  # layer l draws from 2 l for its input, then for attention
             own = Dropout(dropout.draws, torch.full_like(dropout.rates, rate))
         h = masked_product(prepared.features, parameters["weight_0"], own)
-        x = self._attend(h, parameters, 0, prepared.edges, own)
+        x = self._attend(h, parameters, 0, prepared.neighbours, own)
         for layer in range(1, len(self.hidden) + 1):
             x, weight = functional.elu(x, inplace=True), parameters[f"weight_{layer}"]
             if own is not None:  # weights are fewer than elements of x: they are scaled
                 x = x * kept(own, 2 * layer, x[0].numel()).view(x.shape)
                 weight = weight * scale_of(own, weight)
-            x = self._attend(torch.bmm(x, weight), parameters, layer, prepared.edges, own)
+            x = self._attend(torch.bmm(x, weight), parameters, layer, prepared.neighbours, own)
         return x
 
     def _heads(self, layer: int) -> int:

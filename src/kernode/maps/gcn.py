@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from torch import Tensor
 
 from kernode.compute.draws import Draws
@@ -15,26 +14,7 @@ from kernode.compute.stack import Parameters
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap
-from kernode.maps.layers.features import node_features
 from kernode.maps.layers.mlp import initial_bias, initial_mlp
-
-
-@dataclass(frozen=True)
-class GraphInputs(FeatureInputs):
-    """What a convolution takes from the graph: X and Ā."""
-
-    step: SparseMatrix  # Ā, n × n, or another mean over neighbours
-
-
-def graph_inputs(graph: Graph, place: Place, *, normalize_rows: bool, mean: bool = False) -> GraphInputs:
-    """Return X and Ā at a place, or the mean over neighbours D⁻¹ A: nothing where a node has none."""
-    if mean:
-        step = graph.adjacency.astype(np.float64)
-        step.data /= np.repeat(np.asarray(step.sum(axis=1)).ravel(), np.diff(step.indptr))
-    else:
-        step = normalized_adjacency(graph)
-    features = node_features(graph, place, normalize_rows=normalize_rows)
-    return GraphInputs(features, SparseMatrix.of(step, place, symmetric=not mean))
 
 
 def propagate(step: SparseMatrix, x: Tensor) -> Tensor:
@@ -47,13 +27,13 @@ class ConvolutionMap(LayeredMap):
 
     operator: ClassVar = "adjacency"
 
-    def prepare(self, graph: Graph, place: Place) -> GraphInputs:
-        """X and Ā."""
-        return graph_inputs(graph, place, normalize_rows=self.normalize_rows)
+    def neighbours(self, graph: Graph, place: Place) -> SparseMatrix:
+        """Ā."""
+        return SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
 
-    def sums(self, prepared: GraphInputs, z: Tensor) -> Tensor:
+    def sums(self, prepared: FeatureInputs, z: Tensor) -> Tensor:
         """Ā z."""
-        return propagate(prepared.step, z)
+        return propagate(prepared.neighbours, z)
 
 
 @dataclass(frozen=True)
@@ -69,7 +49,7 @@ class GCN(ConvolutionMap):
 
     search_space: ClassVar = {**WIDTHS, **ROWS}
 
-    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights with gain 1 and zero biases, as published."""
         widths = self.widths(prepared.features.shape[1])
         parameters = initial_mlp(widths, draws, place, biases=True, gain=1)

@@ -13,8 +13,8 @@ from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.config import require_setting
-from kernode.maps.base import ROWS, WIDTHS, StagedMap, width_of
-from kernode.maps.gcn import ConvolutionMap, GraphInputs
+from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, StagedMap, width_of
+from kernode.maps.gcn import ConvolutionMap
 from kernode.maps.layers.mlp import activate, initial_linear, initial_weight, multiply_stacked
 
 
@@ -55,7 +55,7 @@ class GCNII(ConvolutionMap):
         """Return the widths of both linear layers and of the convolutions between."""
         return features, *self.hidden * (1 + self.depth), width_of(self)
 
-    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Linear layers as torch's start, convolutions with Xavier weights, as published."""
         parameters: Parameters = {}
         (width,), last = self.hidden, self.depth + 1
@@ -69,7 +69,7 @@ class GCNII(ConvolutionMap):
     first_layer = StagedMap.first_layer  # without a sum
 
     def later_layers(
-        self, parameters: Parameters, prepared: GraphInputs, first: Tensor, dropout: Dropout | None
+        self, parameters: Parameters, prepared: FeatureInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """The convolutions and the last linear layer: r × n × d."""
         first = torch.relu(first + parameters["bias_0"])  # H₀ itself loses nothing to dropout

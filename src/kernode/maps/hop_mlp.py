@@ -10,26 +10,23 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.place import Place
+from kernode.compute.sparse import product, to_torch
 from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
-from kernode.hops import HopOperator, HopRows, Powers, check_hops, cost_of, hop_rows
+from kernode.graph.neighbourhoods import ball
+from kernode.hops import HopOperator, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
-from kernode.maps.base import HOPS, LARGEST_PART, ROWS, WIDTHS, FeatureInputs, LayeredMap
-from kernode.maps.layers.features import Features, node_features, placed_features
+from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap
+from kernode.maps.layers.features import Features, placed_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 
-
-@dataclass(frozen=True)
-class HopInputs(FeatureInputs):
-    """What a sum over hops takes from the graph."""
-
-    operator: HopOperator
-    loops: Tensor | None = None  # n: Ā's diagonal, where a map uses it
+MOST_ENTRIES = 2**23  # of the powers of Ā at some rows: for more, the operator of a part or all is less work
 
 
 class HopMap(LayeredMap):
@@ -46,18 +43,9 @@ class HopMap(LayeredMap):
         """Explicit or factored, whichever is cheaper."""
         return cost_of(sizes, self.hops, self.powers).reason()
 
-    def prepare(self, graph: Graph, place: Place) -> HopInputs:
-        """X and the hop operator of a graph."""
-        features = node_features(graph, place, normalize_rows=self.normalize_rows)
-        return HopInputs(features, HopOperator.of(graph, self.hops, self.powers, place))
-
-
-@dataclass(frozen=True)
-class Shares:
-    """How much of which node goes into g(v): a_t(u) of every term t of the sum."""
-
-    nodes: np.ndarray  # k, ascending
-    values: np.ndarray  # t × k, in float64
+    def neighbours(self, graph: Graph, place: Place) -> HopOperator:
+        """The hop operator of a graph."""
+        return HopOperator.of(graph, self.hops, self.powers, place)
 
 
 @dataclass(frozen=True)
@@ -69,6 +57,8 @@ class HopSum(HopMap):
     """
 
     takes_shares: ClassVar[bool] = True
+    biases = False  # of the hidden layers, as is norm; a kind may make them settings
+    norm = False
 
     hidden: tuple[int, ...] = (16,)
     outputs: int | None = None
@@ -86,42 +76,42 @@ class HopSum(HopMap):
     def first_weights(self, place: Place) -> Tensor:
         """ω at its start, or fixed: one weight per term."""
 
-    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
-        """Xavier weights, biases of zero where the map has them, and ω where it is learned."""
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+        """Xavier weights, biases and LayerNorm where the map has them, and ω where it is learned."""
         widths = self.widths(prepared.features.shape[1])
-        parameters = initial_mlp(widths, draws, place, biases=getattr(self, "biases", False))
-        return parameters | self._initial_weights(draws, place)
+        parameters = initial_mlp(widths, draws, place, biases=self.biases, norm=self.norm)
+        if self.hop_weights == "learned":
+            parameters["hop_weights"] = self.first_weights(place).expand(len(draws.seeds), -1).contiguous()
+        return parameters
 
     def later_layers(
-        self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
+        self, parameters: Parameters, prepared: FeatureInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """Eq. 7: r × n × d."""
         z = finish_mlp(parameters, first, dropout)  # n × r × d
         weights = self.term_weights(parameters, z.shape[1], Place(z.dtype, z.device))
-        return prepared.operator(z, weights).transpose(0, 1)
+        return prepared.neighbours(z, weights).transpose(0, 1)
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
         """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
-        # Exact hops take time in proportion to the rows that they are built for.
-        if len(nodes) > LARGEST_PART * graph.n_nodes:
+        m = len(nodes)
+        if m > 1 and m * self.hops * len(ball(graph, nodes, self.hops)) > MOST_ENTRIES:
             return super().rows(parameters, graph, nodes, place)
-        near = hop_rows(graph, self.hops, self.powers, nodes)
-        first = first_layer(parameters, self.features_of(graph, near.columns, place))
-        return self._near_sum(parameters, graph, near, first, place).transpose(0, 1)
+        columns, terms = self.terms_at(graph, nodes)
+        first = first_layer(parameters, self.features_of(graph, columns, place))
+        z = self.node_outputs(parameters, first)
+        weights = self.term_weights(parameters, z.shape[1], place)
+        parts = (z * weights[..., None]).unbind(dim=2)  # k × r × d each
+        products = [product(to_torch(t, place), x.flatten(1)) for t, x in zip(terms, parts, strict=True)]
+        return sum(products[1:], products[0]).view(m, *parts[0].shape[1:]).transpose(0, 1)
 
     def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
         """x_u of some nodes, as the first layer takes them: k × f."""
         return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
 
-    def shares(self, graph: Graph, node: int) -> Shares:
-        """a_t(u) of one node: T_h at its row."""
-        near = hop_rows(graph, self.hops, self.powers, np.array([node]))
-        values = np.stack([term.toarray()[0] for term in near.terms()])
-        return self.shares_from(graph, node, near.columns, values)
-
-    def shares_from(self, graph: Graph, node: int, nodes: np.ndarray, values: np.ndarray) -> Shares:
-        """The same from T_0 … T_H at that row: (H+1) × k."""
-        return Shares(nodes, values)
+    def terms_at(self, graph: Graph, nodes: np.ndarray) -> tuple[np.ndarray, list[sparse.csr_array]]:
+        """The nodes that g of some nodes is a sum over (k, ascending), and a_t(u) of every term: m × k."""
+        return hop_rows(graph, self.hops, self.powers, nodes)
 
     def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
         """ω: r × terms."""
@@ -136,18 +126,6 @@ class HopSum(HopMap):
         linear in x and in the biases.
         """
         return finish_mlp(parameters, first, None)[:, :, None]
-
-    def _initial_weights(self, draws: Draws, place: Place) -> Parameters:
-        if self.hop_weights != "learned":
-            return {}
-        return {"hop_weights": self.first_weights(place).expand(len(draws.seeds), -1).contiguous()}
-
-    def _near_sum(
-        self, parameters: Parameters, graph: Graph, near: HopRows, first: Tensor, place: Place
-    ) -> Tensor:
-        """g at some rows, from the first layer's product on their columns (k × r × width): m × r × d."""
-        z = finish_mlp(parameters, first, None)
-        return near(z, self.term_weights(parameters, z.shape[1], place), place)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
@@ -13,9 +14,9 @@ from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
-from kernode.hops import HopRows
-from kernode.maps.hop_mlp import HopInputs, HopMLP, Shares
-from kernode.maps.layers.mlp import finish_mlp, initial_mlp, initial_weight
+from kernode.maps.base import FeatureInputs
+from kernode.maps.hop_mlp import HopMLP
+from kernode.maps.layers.mlp import finish_mlp, initial_weight
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class HopNet(HopMLP):
     residual: bool = False
     self_loop: bool = False
 
+    biases = True
+
     @property
     def terms(self) -> int:
         """Number of terms, each with a weight and an output layer: hops 0 … H, then Ā's diagonal."""
@@ -50,57 +53,43 @@ class HopNet(HopMLP):
         weights = super().first_weights(place)
         return torch.cat([weights, weights[:1]]) if self.self_loop else weights
 
-    def prepare(self, graph: Graph, place: Place) -> HopInputs:
+    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
         """X, the hop operator, and Ā's diagonal where it is a term."""
         prepared = super().prepare(graph, place)
         if not self.self_loop:
             return prepared
-        return replace(prepared, loops=_loops(graph.adjacency.astype(np.float64).sum(axis=1), place))
+        loops = 1 / (graph.adjacency.astype(np.float64).sum(axis=1) + 1)
+        return replace(prepared, loops=torch.from_numpy(loops).to(place.dtype).to(place.device))
 
-    def initial(self, prepared: HopInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """Xavier weights, biases of zero, LayerNorm with scale 1 and shift 0."""
         widths, last = self.widths(prepared.features.shape[1]), len(self.hidden)
-        parameters = initial_mlp(widths, draws, place, biases=True, norm=self.norm)
         of_terms = initial_weight(widths[-2], widths[-1], last, draws, place, count=self.terms)
-        return parameters | {f"weight_{last}": of_terms} | self._initial_weights(draws, place)
+        return super().initial(prepared, draws, place) | {f"weight_{last}": of_terms}
 
     def later_layers(
-        self, parameters: Parameters, prepared: HopInputs, first: Tensor, dropout: Dropout | None
+        self, parameters: Parameters, prepared: FeatureInputs, first: Tensor, dropout: Dropout | None
     ) -> Tensor:
         """g of every node: r × n × d."""
         z = finish_mlp(parameters, first, dropout, residual=self.residual)  # n × r × terms·d
         parts = self._weighted(z, parameters)
-        g = prepared.operator.join(parts[: self.hops + 1])
+        g = prepared.neighbours.join(parts[: self.hops + 1])
         if prepared.loops is not None:
             g = g + prepared.loops[:, None, None] * parts[-1]
         return g.transpose(0, 1)
 
-    def shares_from(self, graph: Graph, node: int, nodes: np.ndarray, values: np.ndarray) -> Shares:
-        """T_h at one row, and after them Ā's diagonal."""
-        shares = super().shares_from(graph, node, nodes, values)
+    def terms_at(self, graph: Graph, nodes: np.ndarray) -> tuple[np.ndarray, list[sparse.csr_array]]:
+        """T_h at some rows, and after them Ā's diagonal."""
+        columns, terms = super().terms_at(graph, nodes)
         if not self.self_loop:
-            return shares
-        loop = (nodes == node) / (degrees(graph, np.array([node])) + 1)
-        return Shares(nodes, np.concatenate([values, loop[None]]))
+            return columns, terms
+        at = np.searchsorted(columns, nodes), np.arange(len(nodes) + 1)
+        loops = sparse.csr_array((1 / (degrees(graph, nodes) + 1), *at), shape=terms[0].shape)
+        return columns, [*terms, loops]
 
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """The output layers' values for each node: k × r × terms × d."""
         return self._by_term(finish_mlp(parameters, first, None, residual=self.residual, hold=True))
-
-    def _near_sum(
-        self, parameters: Parameters, graph: Graph, near: HopRows, first: Tensor, place: Place
-    ) -> Tensor:
-        z = finish_mlp(parameters, first, None, residual=self.residual)
-        parts = self._weighted(z, parameters)
-        shape = (len(near.at), len(parts), *parts[0].shape[1:])
-        # T_h of all parts, of which each needs its own
-        by_hop = near.by_hop(torch.stack(parts, dim=1).flatten(1), place)
-        chosen = [part.view(shape)[:, h] for h, part in enumerate(by_hop)]
-        if self.self_loop:
-            rows = torch.from_numpy(near.at).to(place.device)
-            loops = _loops(degrees(graph, near.columns[near.at]), place)
-            chosen.append(loops[:, None, None] * parts[-1][rows])
-        return sum(chosen[1:], chosen[0])
 
     def _weighted(self, z: Tensor, parameters: Parameters) -> list[Tensor]:
         """What each term sums, times its weight: n × r × d each."""
@@ -110,8 +99,3 @@ class HopNet(HopMLP):
     def _by_term(self, z: Tensor) -> Tensor:
         """n × r × terms·d → n × r × terms × d."""
         return z.view(*z.shape[:2], self.terms, z.shape[2] // self.terms)
-
-
-def _loops(degrees: np.ndarray, place: Place) -> Tensor:
-    """Ā's diagonal: one over the degree and the self-loop."""
-    return torch.from_numpy(1 / (degrees + 1)).to(place.dtype).to(place.device)

@@ -18,8 +18,7 @@ from kernode.compute.stack import Parameters
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, normalized_adjacency
-from kernode.maps.base import FeatureMap
-from kernode.maps.gcn import GraphInputs
+from kernode.maps.base import FeatureInputs, FeatureMap
 from kernode.maps.layers.features import to_place
 
 
@@ -119,13 +118,13 @@ class DiffusedComponents(FeatureMap):
         """H: axes and mean are fixed."""
         return self.hops
 
-    def prepare(self, graph: Graph, place: Place) -> GraphInputs:
+    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
         """X̂ and Ā."""
         step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
-        return GraphInputs(to_place(unit_rows(graph.features.astype(np.float64)), place), step)
+        return FeatureInputs(to_place(unit_rows(graph.features.astype(np.float64)), place), step)
 
     @torch.no_grad()
-    def initial(self, prepared: GraphInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
         """``axes`` (r × f × d) and ``centre`` (r × d), the mean along them, the same for every replica."""
         axes, mean = self._components(prepared)
         found, r = dict(zip(FIXED, (axes, mean @ axes), strict=True)), len(draws.seeds)
@@ -133,7 +132,7 @@ class DiffusedComponents(FeatureMap):
 
     @torch.no_grad()
     def __call__(
-        self, parameters: Parameters, prepared: GraphInputs, dropout: Dropout | None = None
+        self, parameters: Parameters, prepared: FeatureInputs, dropout: Dropout | None = None
     ) -> Tensor:
         """g, the same for every replica: r × n × d."""
         axes, centre = (parameters[name] for name in FIXED)
@@ -141,7 +140,7 @@ class DiffusedComponents(FeatureMap):
         g = g * self._reached(prepared)
         return g.expand(len(axes), *g.shape)
 
-    def _reached(self, prepared: GraphInputs) -> Tensor:
+    def _reached(self, prepared: FeatureInputs) -> Tensor:
         """0 for nodes that no feature reaches, which would all lie at −m and seem alike, else 1: n × 1."""
         x = prepared.features
         if isinstance(x, Tensor):
@@ -149,18 +148,18 @@ class DiffusedComponents(FeatureMap):
         else:
             starts = x.matrix.crow_indices()
             there = starts[1:] > starts[:-1]
-        dtype = prepared.step.matrix.dtype
+        dtype = prepared.neighbours.matrix.dtype
         return (self.diffuse(prepared, there.to(dtype)[:, None]) > 0).to(dtype)
 
-    def diffuse(self, prepared: GraphInputs, z: Tensor) -> Tensor:
+    def diffuse(self, prepared: FeatureInputs, z: Tensor) -> Tensor:
         """P z: n × d. P is symmetric, as Ā is."""
         total = self.teleport * z if self.hops else z
         for hop in range(1, self.hops + 1):
-            z = (1 - self.teleport) * product(prepared.step.matrix, z.contiguous())
+            z = (1 - self.teleport) * product(prepared.neighbours.matrix, z.contiguous())
             total = total + (self.teleport if hop < self.hops else 1) * z
         return total
 
-    def _components(self, prepared: GraphInputs) -> tuple[Tensor, Tensor]:
+    def _components(self, prepared: FeatureInputs) -> tuple[Tensor, Tensor]:
         """V_d (f × d) by subspace iteration, and m (f): P X̂ itself, n × f and dense, is never held."""
         x = prepared.features
         n, f = x.shape

@@ -18,7 +18,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 
 Features = Tensor | SparseMatrix  # X as a map sees it
-_SMALLEST, _LARGEST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def to_place(x: Any, place: Place) -> Features:
@@ -37,19 +37,8 @@ def to_place(x: Any, place: Place) -> Features:
 def node_features(graph: Graph, place: Place, *, normalize_rows: bool) -> Features:
     """X at a place; where it can be used as it is, the graph's own memory, which must not be written to."""
 
-    def placed() -> Features:
-        x = graph.features
-        if not normalize_rows and place.dtype == torch.float32 and x.dtype == np.float64:
-            largest = largest_of(x)
-            if 0 < largest < _SMALLEST:  # every feature would be taken for 0
-                raise InputError(
-                    f"no feature is above {largest:.3g}, which 32 bits take for 0. Scale them, or compute "
-                    "with a precision of 64.",
-                    "setting", setting="precision",
-                )  # fmt: skip
-        return placed_features(x, place, normalize_rows=normalize_rows)
-
-    return shared(graph, ("features", place, normalize_rows), placed)
+    key = ("features", place, normalize_rows)
+    return shared(graph, key, lambda: placed_features(graph.features, place, normalize_rows=normalize_rows))
 
 
 def placed_features(x: np.ndarray | sparse.csr_array, place: Place, *, normalize_rows: bool) -> Features:
@@ -76,18 +65,15 @@ def placed_features(x: np.ndarray | sparse.csr_array, place: Place, *, normalize
 
 def require_room(x: Any, place: Place) -> None:
     """Refuse numbers that the place's precision takes for infinity, before they spoil everything."""
-    if place.dtype == torch.float32 and (largest := largest_of(x)) > _LARGEST:
+    values = x.data if sparse.issparse(x) else np.asarray(x)
+    if place.dtype != torch.float32 or not values.size:
+        return
+    if (largest := float(max(values.max(), -values.min()))) > _LARGEST:  # no copy is made
         raise InputError(
             f"features reach {largest:.3g}, more than 32 bits hold. Scale them, or compute with a precision "
             "of 64.",
             "setting", setting="precision",
         )  # fmt: skip
-
-
-def largest_of(x: Any) -> float:
-    """The largest absolute value of a matrix, of which no copy is made."""
-    values = x.data if sparse.issparse(x) else np.asarray(x)
-    return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
 def scaled_features(features: np.ndarray | sparse.csr_array, *, normalize_rows: bool) -> Any:

@@ -79,16 +79,6 @@ def masked_product(x: Features, weight: Tensor, dropout: Dropout | None) -> Tens
     return out
 
 
-def input_products(x: Features, weights: list[Tensor], dropout: Dropout | None) -> list[Tensor]:
-    """X with each of several weights (r × f × d): n × r × d; dropout's mask on X is the same for all."""
-    if dropout is None or dropout.of_input is None:
-        return [multiply_shared(x, weight) for weight in weights]
-    if len(weights) == 1:
-        return [masked_product(x, weights[0], dropout.of_input).transpose(0, 1)]
-    together = masked_product(x, torch.cat(weights, dim=2), dropout.of_input).transpose(0, 1)
-    return list(together.split([weight.shape[2] for weight in weights], dim=2))
-
-
 class _MaskedSparse(torch.autograd.Function):
     """A sparse X: only stored values need a mask."""
 
@@ -224,14 +214,24 @@ def first_layer(parameters: Parameters, x: Features, dropout: Dropout | None = N
 def first_products(
     parameters: Parameters, x: Features, weights: list[Tensor], dropout: Dropout | None
 ) -> list[Tensor]:
-    """X with each of several weights, its columns standardised where the parameters have their statistics."""
-    if "column_scale" not in parameters:
-        return input_products(x, weights, dropout)
+    """X with each of several weights (r × f × d): n × r × d; dropout's mask on X is the same for all.
+
+    Columns of X are standardised where the parameters have their statistics.
+    """
+    mean, scale = (parameters.get(name) for name in ("column_mean", "column_scale"))
+    if scale is not None:
+        weights = [weight * scale.detach()[..., None] for weight in weights]
+    if dropout is None or dropout.of_input is None:
+        products = [multiply_shared(x, weight) for weight in weights]
+    else:
+        joined = weights[0] if len(weights) == 1 else torch.cat(weights, dim=2)
+        masked = masked_product(x, joined, dropout.of_input).transpose(0, 1)
+        products = list(masked.split([weight.shape[2] for weight in weights], dim=2))
+    if mean is None:
+        return products
     # (X − μ) S W = X (S W) − μ (S W): a sparse X stays sparse
-    mean, scale = (parameters[name].detach() for name in ("column_mean", "column_scale"))
-    weights = [weight * scale[..., None] for weight in weights]
-    products = zip(input_products(x, weights, dropout), weights, strict=True)
-    return [product - (mean[:, None] @ weight)[:, 0] for product, weight in products]
+    pairs = zip(products, weights, strict=True)
+    return [product - (mean.detach()[:, None] @ weight)[:, 0] for product, weight in pairs]
 
 
 def finish_mlp(

@@ -22,8 +22,8 @@ from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.io.sizes import GraphSizes
 from kernode.kernels.weighted_sum import WeightedSum
+from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
-from kernode.maps.members import Members
 from kernode.metrics.accuracy import accuracy
 from kernode.models.fit import (
     AGAIN,
