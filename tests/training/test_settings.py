@@ -9,8 +9,7 @@ import torch
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.training.settings import PER_REPLICA, Training
-from kernode.training.stopping import Patience, Stopping
+from kernode.training.settings import PER_REPLICA, Patience, Stopping, Training
 from parts import METHODS
 from refusals import refused
 from tasks import DOUBLE, SHORT, SPLIT, trained

@@ -64,7 +64,7 @@ class Checkpoint(Callback):
     def on_fit_begin(self, loop: TrainingLoop) -> None:
         """Restore the state, before the first epoch."""
         if loop.epoch == 0:
-            loop.history.extend(self._restore(loop))
+            loop.history = self._restore(loop)
             if loop.epoch > loop.epochs:
                 raise InputError(
                     f"{self.path} has {loop.epoch} epochs, more than the {loop.epochs} to be trained. Give "
@@ -90,20 +90,18 @@ class Checkpoint(Callback):
     def _write(self, loop: TrainingLoop) -> None:
         if loop.is_within_epoch or loop.epoch <= self._written:
             return
-        if not loop.history[-1]["loss"].isfinite().any():
+        if not loop.history["loss"][-1].isfinite().any():
             return  # diverged: the file keeps the last state that was good
-        columns = {
-            _HISTORY + name: torch.stack([epoch[name] for epoch in loop.history]) for name in loop.history[0]
-        }
+        columns = {_HISTORY + name: values for name, values in loop.history.items()}
         with deferred_interrupt():
             write_tensors(self.path, "checkpoint", loop.state | columns, loop.facts)
         self._written, self._since = loop.epoch, time.monotonic()
 
-    def _restore(self, loop: TrainingLoop) -> list[dict[str, Tensor]]:
+    def _restore(self, loop: TrainingLoop) -> dict[str, Tensor]:
         """Fill the loop's state in place from the file, if it is to be; return the history of its epochs."""
         if not self.path.exists() or not self.resume:
             self.check()
-            return []
+            return {}
         saved, written = read_tensors(self.path, "checkpoint")
         _require_same_run(self.path, loop.facts, written)
         with complete(self.path), torch.no_grad():
@@ -112,8 +110,10 @@ class Checkpoint(Callback):
                     raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(loop.state[name].shape)}")
                 loop.state[name].copy_(values)
             device = next(iter(loop.state.values())).device
-            columns = {name: value.to(device) for name, value in part(saved, _HISTORY).items()}
-            return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            history = {name: values.to(device) for name, values in part(saved, _HISTORY).items()}
+            if len({len(values) for values in history.values()}) > 1:
+                raise ValueError("its history has epochs of different numbers")
+            return history
 
     def epochs(self) -> int | None:
         """How many epochs the file holds; None where it does not exist."""

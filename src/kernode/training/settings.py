@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from torch import Tensor
@@ -14,8 +15,11 @@ from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
 from kernode.config import LATER, RUNTIME, Config, require_setting
 from kernode.errors import InputError, warn
-from kernode.training.stopping import MOST_EPOCHS, Patience, Stopping
 
+if TYPE_CHECKING:
+    from kernode.training.loop import BestEpoch
+
+MOST_EPOCHS = 10_000_000
 _RATES = ("dropout", "input_dropout")
 PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
 # What has no effect where nothing is learned.
@@ -23,6 +27,32 @@ OF_LEARNING = frozenset(
     {"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience", "stopping"}
     | {"averaging"}
 )
+
+
+@dataclass(frozen=True)
+class Stopping(Config):
+    """A stopping rule: whether a replica goes on. A new one writes :meth:`goes_on`."""
+
+    @abstractmethod
+    def goes_on(self, epoch: int | Tensor, best: BestEpoch) -> Tensor:
+        """Return which of r replicas still train in an epoch (r booleans), from the best epochs before it.
+
+        A replica that does not go on keeps its best epoch, also in a stack whose other replicas go on.
+        """
+
+
+@dataclass(frozen=True)
+class Patience(Stopping):
+    """Stop a replica after so many epochs without a better one."""
+
+    epochs: int
+
+    def __post_init__(self) -> None:
+        whole("patience", self.epochs, 1, MOST_EPOCHS)
+
+    def goes_on(self, epoch: int | Tensor, best: BestEpoch) -> Tensor:
+        """The best epoch is at most ``epochs`` ago."""
+        return epoch - best.epoch <= self.epochs
 
 
 @dataclass(frozen=True)
