@@ -90,18 +90,12 @@ class Draws:
     epoch: int | Tensor = 0
 
     def at(self, epoch: int | Tensor) -> Draws:
-        """The same seeds in another epoch; what follows from the seeds is not computed again."""
-        other = Draws(self.seeds, epoch)
-        other.__dict__["_mixed_seeds"] = self._mixed_seeds
-        return other
+        """The same seeds in another epoch."""
+        return Draws(self.seeds, epoch)
 
     def apart(self) -> Draws:
         """Other draws of the same epoch, for a second part that would else draw what the first does."""
         return Draws(_mix(self.seeds + _APART), self.epoch)
-
-    @cached_property
-    def _mixed_seeds(self) -> Tensor:
-        return _mix(self.seeds + _STEP)
 
     @cached_property
     def epoch_on_device(self) -> Tensor:
@@ -116,11 +110,7 @@ class Draws:
 
     def _keys(self, stream: int) -> Tensor:
         """What an epoch's words of a stream begin with: r."""
-        counter = self.epoch * 2**20 + stream
-        if isinstance(counter, Tensor) or self.seeds.is_cuda:
-            return _mix(self._mixed_seeds + counter)
-        keys = self._mixed_seeds.numpy().view(np.uint64) + np.uint64(counter % 2**64)
-        return torch.from_numpy(_mixed(keys).view(np.int64))
+        return _mix(_mix(self.seeds + _STEP) + (self.epoch * 2**20 + stream))
 
     def uniform(self, stream: int, count: int) -> Tensor:
         """Numbers in [0, 1): count × r, float64, with 53 random bits each."""
