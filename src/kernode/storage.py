@@ -1,7 +1,7 @@
 """Files on disk: written whole or not at all, tensors under a checksum, and the cache folder.
 
-Tensors are kept in one .safetensors file, with facts about them as one sorted-JSON metadata key. Nothing is
-ever unpickled.
+Tensors are in one .safetensors file, with facts about them as one sorted-JSON metadata key. Nothing is ever
+unpickled.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _written: list[Path] = []
 
 
 def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
-    """The error for a file that is not as it was written."""
+    """Return the error for a file that is not as it was written."""
     return FileError(f"{path} {what}. {remedy}.", "damaged-file", path=str(path))
 
 
 def missing(path: Path) -> FileError:
-    """The error for a file that does not exist."""
+    """Return the error for a file that does not exist."""
     return FileError(f"{path} does not exist. Check the path.", "no-file", path=str(path))
 
 
@@ -51,7 +51,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def let_another_write() -> None:
-    """From now on nothing is written: another process does the same, and writes for both."""
+    """Write no files from now on: another process does the same, and writes for both."""
     global _others_write
     _others_write = True
 
@@ -85,7 +85,7 @@ def deferred_interrupt() -> Iterator[None]:
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, which takes its place when all went well and vanishes otherwise."""
+    """Yield a temporary file, which is renamed over the path on success and removed otherwise."""
     if _others_write:
         with Path(os.devnull).open("wb") as nowhere:
             yield nowhere
@@ -128,7 +128,7 @@ def written_files() -> list[Path]:
 
 
 def cache_folder() -> Path:
-    """Folder of what can be fetched or computed again: ``KERNODE_CACHE``, or the user's cache folder."""
+    """Return the folder of cached files: ``KERNODE_CACHE``, or the user's cache folder."""
     from platformdirs import user_cache_path
 
     own = os.environ.get("KERNODE_CACHE")
@@ -153,7 +153,7 @@ def write_tensors(path: str | Path, kind: str, tensors: dict[str, Tensor], facts
 
 
 def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`write_tensors` wrote of one of these kinds, or say what is wrong with the file."""
+    """Read a file of :func:`write_tensors` of one of these kinds, or raise with what is wrong."""
     from safetensors import SafetensorError, safe_open
 
     path, wanted = Path(path), " or ".join(kinds)
@@ -231,5 +231,5 @@ def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's text, or its class."""
+    """Return the first line of an error's text, or its class."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""Callbacks: one protocol for progress, checkpoints, TensorBoard, logs and what users bring."""
+"""Callbacks: one protocol for progress, checkpoints, TensorBoard, logs and users' own."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ class Callback:
     """
 
     def on_fit_begin(self, loop: TrainingLoop) -> None:
-        """Training begins, or goes on after a pause."""
+        """Training begins, or continues after a pause."""
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """An epoch is done."""
 
     def on_fit_end(self, loop: TrainingLoop) -> None:
-        """Training ends, pauses or is interrupted (``loop.interrupted``)."""
+        """Training has ended, paused or been interrupted (``loop.interrupted``)."""
 
     def part(self, name: str) -> Callback:
-        """The callback for one of several trainings that make up a fit; mostly the same object."""
+        """Return the callback for one of several trainings that make up a fit; mostly the same object."""
         return self
 
 
 class Verbose(Callback):
-    """Print a line to stderr now and then (1), or of nearly every epoch (2)."""
+    """Print the progress to stderr every two seconds (1), or for nearly every epoch (2)."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = min(whole("verbose", verbose, 0), 2)
@@ -119,7 +119,7 @@ class TensorBoard(Callback):
         self._writers: dict[str, Any] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TensorBoard:
-        """Copies, as scikit-learn's clone makes them, write to the same folder."""
+        """Write to the same folder from a copy, as scikit-learn's clone makes it."""
         return TensorBoard(self.folder)
 
     def on_fit_begin(self, loop: TrainingLoop) -> None:

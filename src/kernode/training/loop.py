@@ -1,4 +1,4 @@
-"""The loop that every kind of training shares: stacks of replicas, epoch by epoch, the best epoch kept."""
+"""The training loop: stacks of replicas, epoch by epoch, the best epoch kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kernode.training.settings import Training
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves: parameters of the kept epochs, and how it went. r replicas, E epochs run."""
+    """Result of training: parameters of the kept epochs, and the history. r replicas, E epochs run."""
 
     parameters: Parameters
     epochs: np.ndarray  # r: the epoch that was kept
@@ -63,7 +63,7 @@ class BestEpoch:
     def update(
         self, epoch: int | Tensor, parameters: Parameters, score: Tensor, loss: Tensor, training: Training
     ) -> None:
-        """Keep this epoch's parameters for the replicas that it is the best of."""
+        """Keep this epoch's parameters for the replicas whose best epoch it is."""
         if training.selection == "last":
             better = torch.ones_like(score, dtype=torch.bool)
         else:
@@ -82,9 +82,9 @@ class BestEpoch:
 
 
 class Learner(ABC):
-    """Replicas that learn as one: parameters, optimiser, and the best of each so far."""
+    """A stack of replicas: parameters, optimiser, and the best epoch of each so far."""
 
-    score = "validation_accuracy"  # what of a record says which epoch is best
+    score = "validation_accuracy"  # the figure that chooses the epoch
     capturable = False  # whether an epoch runs on a GPU without waiting for it
     ranks = ALONE  # the processes that learn as one
     prepared: Any = None  # by the map, of the graph learned from
@@ -103,12 +103,12 @@ class Learner(ABC):
 
     @property
     def current(self) -> Parameters:
-        """What is evaluated and may be kept: the parameters, or their average where there is one."""
+        """Parameters that are evaluated and may be kept: the average, where there is one."""
         return self.parameters if self.average is None else self.average.parameters
 
     @property
     def shares_evaluation(self) -> bool:
-        """Whether a step may use what evaluation computed: not a replayed one, nor that of an average."""
+        """True where a step may reuse what evaluation computed: not if replayed or averaged."""
         return not self.capturable and self.average is None
 
     def keep_for_step(self, value: Tensor | None) -> None:
@@ -116,24 +116,24 @@ class Learner(ABC):
         self._left = None if value is None else (value, self.optimiser.flat._version)
 
     def take_for_step(self) -> Tensor | None:
-        """What the last evaluation left, once, if no parameter has moved since."""
+        """Return the tensor that the last evaluation kept, once, if no parameter has changed since."""
         left, self._left = self._left, None
         return left[0] if left is not None and left[1] == self.optimiser.flat._version else None
 
     def references(self) -> Tensor | None:
-        """What answers need of the training data at the kept epoch: r × …, or None."""
+        """Return what prediction needs of the training data at the kept epoch: r × …, or None."""
         return None
 
     @abstractmethod
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """What is minimised in this epoch, as ``loss``, and its parts: one number per replica each."""
+        """Return the loss of this epoch, as ``loss``, and its parts: one number per replica each."""
 
     @abstractmethod
     def evaluate(self) -> dict[str, Tensor]:
-        """How good the parameters are on validation data, without dropout."""
+        """Return the validation figures, without dropout."""
 
     def step(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """One step of the optimiser for every replica."""
+        """Take one step of the optimiser for every replica."""
         losses = self.losses(epoch)
         loss = losses["loss"]
         # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
@@ -146,7 +146,7 @@ class Learner(ABC):
         return {name: value.detach() for name, value in losses.items()}
 
     def advance(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """One epoch: learn, evaluate, keep what is better. Returns one value per replica and name.
+        """Train one epoch, evaluate, and keep it where it is better. Returns one value per replica and name.
 
         The epoch may be a number on the device, so that a captured epoch can be replayed.
         """
@@ -162,11 +162,11 @@ class Learner(ABC):
     def replayed(
         self, act: Callable[[int | Tensor], dict[str, Tensor]], kept: int = 1
     ) -> Callable[[int], dict[str, Tensor]]:
-        """One of this learner's acts, captured where that is possible; see :func:`captured`."""
+        """Return one of this learner's methods, captured where that is possible; see :func:`captured`."""
         return captured(act, self.optimiser.flat.device, kept) if self.capturable else act
 
     def state(self, name: str) -> dict[str, Tensor]:
-        """All tensors that change from epoch to epoch, by name."""
+        """Return all tensors that change from epoch to epoch, by name."""
         best = self.best
         kinds = {
             "parameters": self.parameters,
@@ -212,21 +212,21 @@ class TrainingLoop:
 
     @property
     def epoch(self) -> int:
-        """How many epochs are done."""
+        """Number of epochs done."""
         return len(next(iter(self.history.values()), ()))
 
     @property
     def latest(self) -> dict[str, np.ndarray]:
-        """The figures of the last epoch, one number per replica each; on a GPU, reading them waits for it."""
+        """Figures of the last epoch, one number per replica each; reading them waits for a GPU."""
         return {name: values[-1].cpu().numpy() for name, values in self.history.items()}
 
     @property
     def score(self) -> str:
-        """What of validation says which epoch is best: "accuracy", "map", "auc"."""
+        """Validation figure that chooses the epoch: "accuracy", "map" or "auc"."""
         return self.learners[0].score.removeprefix("validation_")
 
     def run(self, until: int | None = None) -> None:
-        """Go on to an epoch, or to the end: the last epoch, or where training stops or diverges."""
+        """Train up to an epoch, or to the end: the last epoch, or where training stops or diverges."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
         is_new = self.epoch == 0
         self._notify("on_fit_begin")
@@ -277,16 +277,16 @@ class TrainingLoop:
         return not any(bool(_finite(one.parameters).any()) for one in stacks)
 
     def recorded(self, name: str) -> np.ndarray:
-        """One of the figures of every epoch so far: E × r."""
+        """Return one of the figures of every epoch so far: E × r."""
         return self.history[name].cpu().numpy()
 
     def validated(self) -> np.ndarray:
-        """What says which epoch is best, of every epoch so far (E × r), in percent; −inf for NaN."""
+        """Return the validation figure that chooses the epoch, in percent, E × r; −inf for NaN."""
         score = self.recorded(self.learners[0].score)
         return np.where(np.isfinite(self.recorded("validation_loss")), score, -np.inf)
 
     def trained(self) -> Trained:
-        """What the epochs so far have left."""
+        """Return the result of the epochs so far."""
         learners = self.learners
         _require_convergence(learners, self.history)
         names = learners[0].best.parameters
@@ -305,7 +305,7 @@ class TrainingLoop:
 
 
 class DivergedError(KernodeError):
-    """Of some replicas training left nothing to keep; ``replicas`` says of which."""
+    """Training diverged for some ``replicas`` before there was an epoch to keep."""
 
     def __init__(self, epoch: int, replicas: list[int]) -> None:
         super().__init__(
@@ -331,7 +331,7 @@ def _require_convergence(learners: Sequence[Learner], history: dict[str, Tensor]
 
 
 def _finite(parameters: Parameters) -> Tensor:
-    """Which replicas have numbers only."""
+    """Return which replicas have finite parameters."""
     each = [value.detach().isfinite().reshape(len(value), -1).all(dim=1) for value in parameters.values()]
     return torch.stack(each).all(dim=0)
 
@@ -343,14 +343,14 @@ STACK_NUMBERS = {"cpu": 2**22, "cuda": 2**30}
 
 
 def stack_slices(parameters: Parameters, nodes: int, run: Run) -> list[slice]:
-    """Which replicas train together, judged by the parameters of one of them."""
+    """Return the replicas that train together, judged by the parameters of one of them."""
     widest = max((p.shape[-1] for p in parameters.values()), default=1)
     together = max(1, STACK_NUMBERS[run.place.device.type] // (nodes * widest))
     return [slice(start, start + together) for start in range(0, run.replicas, together)]
 
 
 def _restored(ranks: Ranks, state: dict[str, Tensor], history: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A state and its history as the first rank has read them: it alone has a checkpoint."""
+    """Broadcast a state and its history from the first rank, which alone reads the checkpoint."""
     if ranks.alone:
         return history
     received = ranks.broadcast_object({name: values.cpu() for name, values in history.items()})
@@ -363,7 +363,7 @@ def _restored(ranks: Ranks, state: dict[str, Tensor], history: dict[str, Tensor]
 
 
 def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
-    """Gradients of the whole loss.
+    """Sum the gradients of the whole loss over the ranks.
 
     Of a map's parameters each rank has what its own rows add; of all others every rank has computed the
     whole, and their mean keeps ranks from drifting apart.
@@ -377,7 +377,7 @@ def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, T
 
 
 def _in_one_message(send: Callable[[Tensor], Tensor], values: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What a collective makes of several tensors."""
+    """Send several tensors in one collective."""
     flat = send(torch.cat([one.reshape(-1) for one in values.values()]))
     pieces = flat.split([one.numel() for one in values.values()])
     pairs = zip(values.items(), pieces, strict=True)

@@ -1,4 +1,4 @@
-"""How anything is trained: epochs, optimiser, dropout, which epoch is kept, precision."""
+"""Settings of training: epochs, optimiser, dropout, selection of the epoch, stopping, precision."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_LEARNING = frozenset(
 
 @dataclass(frozen=True)
 class Stopping(Config):
-    """A stopping rule: whether a replica goes on. A new one writes :meth:`goes_on`."""
+    """Base class of stopping rules; implement :meth:`goes_on`."""
 
     @abstractmethod
     def goes_on(self, epoch: int | Tensor, best: BestEpoch) -> Tensor:
@@ -51,7 +51,7 @@ class Patience(Stopping):
         whole("patience", self.epochs, 1, MOST_EPOCHS)
 
     def goes_on(self, epoch: int | Tensor, best: BestEpoch) -> Tensor:
-        """The best epoch is at most ``epochs`` ago."""
+        """Return where the best epoch is at most ``epochs`` ago."""
         return epoch - best.epoch <= self.epochs
 
 
@@ -112,21 +112,21 @@ class Training(Config):
 
     @property
     def stopping_rule(self) -> Stopping | None:
-        """When a replica stops before its last epoch; None: never."""
+        """Rule by which a replica stops before the last epoch, or None."""
         if self.stopping is not None or self.patience is None:
             return self.stopping
         return Patience(self.patience)
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Settings that have no effect next to the others."""
+        """Settings that have no effect given the others."""
         unused = {"select_by"} if self.selection == "last" else set()
         if self.epochs == 0:
             unused |= OF_LEARNING - {"epochs", "selection"} | {*_RATES}
         return frozenset(unused)
 
     def without_selection(self) -> Training:
-        """The same without a choice of the epoch; where a rule would end it, for the usual number."""
+        """Return the settings without a choice of the epoch; with a stopping rule, for the default number."""
         epochs = self.epochs if self.stopping_rule is None else min(self.epochs, Training.epochs)
         return replace(self, selection="last", patience=None, stopping=None, epochs=epochs)
 
