@@ -33,7 +33,7 @@ _FACTORS = tuple(np.uint64(factor % 2**64) for factor in (_MULTIPLY_1, _MULTIPLY
 def _mix(x: Tensor) -> Tensor:
     """SplitMix64's finisher on int64 words, in place."""
     if x.device.type == "cpu":
-        for words in x.view(-1).split(IN_CACHE):  # numpy, in a cache, is as fast as torch with two threads
+        for words in x.view(-1).split(_IN_CACHE):  # numpy, in a cache, is as fast as torch with two threads
             _mixed(words.numpy().view(np.uint64))
         return x
     return _mix_with_torch(x)
@@ -49,7 +49,7 @@ def _mix_with_torch(x: Tensor) -> Tensor:
     return x
 
 
-IN_CACHE = 2**16  # words
+_IN_CACHE = 2**16  # words
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:

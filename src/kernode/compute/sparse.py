@@ -194,18 +194,11 @@ def unit_rows(x: Any) -> Any:
     [[0.6, 0.8], [0.0, 0.0]]
     """
     kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
-    x = sparse.csr_array(x, dtype=kind) if sparse.issparse(x) else np.asarray(x, kind)
-    largest: Any = abs(x).max(axis=1) if sparse.issparse(x) else np.maximum(x.max(axis=1), -x.min(axis=1))
-    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
-    # Rows are first divided by a power of 2, which is exact, so that squares neither overflow nor vanish.
-    power = np.ldexp(np.ones(len(largest), kind), np.frexp(largest)[1] - 1)
     if sparse.issparse(x):
-        counts = np.diff(x.indptr)
-        x = sparse.csr_array((x.data / np.repeat(power, counts), x.indices, x.indptr), shape=x.shape)
-        lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
-        x.data *= np.repeat((1 / np.where(lengths > 0, lengths, 1)).astype(kind), counts)
+        x = sparse.csr_array(x, dtype=kind, copy=True)
+        squares = sparse.csr_array((np.square(x.data, dtype=np.float64), x.indices, x.indptr), shape=x.shape)
+        lengths = np.sqrt(squares.sum(axis=1))
+        x.data *= np.repeat((1 / np.where(lengths > 0, lengths, 1)).astype(kind), np.diff(x.indptr))
         return x
-    x = x / power[:, None]
-    lengths = np.sqrt(np.einsum("ij,ij->i", x, x))
-    x /= np.where(lengths > 0, lengths, 1)[:, None]
-    return x
+    lengths = np.sqrt(np.einsum("ij,ij->i", x, x, dtype=np.float64))  # of float32: squares neither overflow
+    return np.asarray(x, kind) / np.where(lengths > 0, lengths, 1)[:, None].astype(kind)  # nor vanish
