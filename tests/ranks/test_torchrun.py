@@ -60,7 +60,7 @@ def test_one_two_and_four_processes_give_the_same_probabilities(store, tmp_path)
         found.append(probabilities(tmp_path / f"{size}.csv"))
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=1e-8)
-    again = torchrun(2, "predict", "4.safetensors", "--graph", "cora", "-o", "again.csv", cwd=tmp_path)
+    again = torchrun(2, "predict", "4.safetensors", "--graph", store, "-o", "again.csv", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     np.testing.assert_allclose(probabilities(tmp_path / "again.csv"), found[0], atol=1e-8)
 
@@ -98,7 +98,7 @@ def test_what_several_processes_cannot_share_is_refused_once(store, tmp_path):
     for words, sentence in (
         (("fit", "cora"), "kernode: cora is not a store, which several processes can share."),
         (("links", store), "kernode links is for one process: start it without torchrun"),
-        (("fit", store, *QUICK, "--with-graph"), "needs the whole graph"),
+        (("fit", store, *QUICK, "--with-graph"), "kernode: a model with its graph needs the whole graph"),
     ):
         done = torchrun(2, *words, cwd=tmp_path)
         assert " ".join(done.stderr.split()).count(sentence) == 1
