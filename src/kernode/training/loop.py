@@ -160,10 +160,10 @@ class Learner(ABC):
         return record
 
     def replayed(
-        self, act: Callable[[int | Tensor], dict[str, Tensor]], kept: int = 1
+        self, act: Callable[[int | Tensor], dict[str, Tensor]]
     ) -> Callable[[int], dict[str, Tensor]]:
         """Return one of this learner's methods, captured where that is possible; see :func:`captured`."""
-        return captured(act, self.optimiser.flat.device, kept) if self.capturable else act
+        return captured(act, self.optimiser.flat.device) if self.capturable else act
 
     def state(self, name: str) -> dict[str, Tensor]:
         """Return all tensors that change from epoch to epoch, by name."""
@@ -205,7 +205,7 @@ class TrainingLoop:
         self.epochs = training.epochs if learners[0].parameters else 0
         self.interrupted = False
         self.is_within_epoch = False  # the state is then not that of ``epoch``
-        self._advance = [one.replayed(one.advance, self.epochs) for one in learners]
+        self._advance = [one.replayed(one.advance) for one in learners]
         self._blocks: dict[str, Tensor] = {}
         self._keeps_state = any(isinstance(one, Checkpoint) for one in self.callbacks)
         self.seconds = 0.0 if started is None else time.perf_counter() - started
