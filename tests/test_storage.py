@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from kernode import storage
 from kernode.errors import FileError, InputError
 
-TENSORS = {"b": torch.arange(6).view(2, 3), "a": torch.tensor([1.5, -2.0]), "empty": torch.empty(0, 3)}
+TENSORS = {"b": torch.arange(6).view(2, 3).T, "a": torch.tensor([1.5, -2.0]), "empty": torch.empty(0, 3)}
 FACTS = {"name": "ω", "list": [1, 2], "nested": {"z": None, "a": 0.1}}
 
 
@@ -29,32 +29,18 @@ def test_same_content_gives_the_same_bytes(tmp_path):
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_strided_tensors_are_written_as_they_read(tmp_path):
-    strided = torch.arange(6.0).view(2, 3).T
-    path = storage.write_tensors(tmp_path / "x", "model", {"t": strided}, {})
-    assert torch.equal(storage.read_tensors(path, "model")[0]["t"], strided)
-
-
-def test_every_truncation_is_one_sentence(tmp_path):
+def test_every_truncation_and_every_changed_byte_is_one_sentence(tmp_path):
     path = storage.write_tensors(tmp_path / "x.safetensors", "model", TENSORS, FACTS)
     content = path.read_bytes()
-    for length in [*range(0, len(content), 37), len(content) - 1]:
-        path.write_bytes(content[:length])
+    wrong = [content[:length] for length in [*range(0, len(content), 37), len(content) - 1]]
+    for at in range(8, len(content)):
+        wrong.append(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    for one in wrong:
+        path.write_bytes(one)
         with pytest.raises((FileError, InputError)) as caught:
             storage.read_tensors(path, "model")
         assert str(path) in str(caught.value)
         assert "\n" not in str(caught.value)
-
-
-def test_every_changed_byte_is_noticed(tmp_path):
-    path = storage.write_tensors(tmp_path / "x.safetensors", "model", TENSORS, FACTS)
-    content = path.read_bytes()
-    for position in range(8, len(content), 11):
-        changed = bytearray(content)
-        changed[position] ^= 0x01
-        path.write_bytes(changed)
-        with pytest.raises((FileError, InputError)):
-            storage.read_tensors(path, "model")
 
 
 def test_other_files_are_told_apart(tmp_path):
@@ -62,7 +48,7 @@ def test_other_files_are_told_apart(tmp_path):
     with pytest.raises(InputError, match="is not a kernode model file but a checkpoint"):
         storage.read_tensors(checkpoint, "model")
     foreign = tmp_path / "foreign.safetensors"
-    save_file(TENSORS, foreign)
+    save_file({"a": TENSORS["a"]}, foreign)
     with pytest.raises(InputError, match="is not a kernode model file"):
         storage.read_tensors(foreign, "model")
     with pytest.raises(FileError, match="does not exist"):
@@ -72,7 +58,7 @@ def test_other_files_are_told_apart(tmp_path):
 def test_a_newer_format_is_refused_by_name(tmp_path):
     facts = {"kind": "model", "format": 99, "checksum": ""}
     path = tmp_path / "new.safetensors"
-    save_file(TENSORS, path, metadata={"kernode": json.dumps(facts)})
+    save_file({"a": TENSORS["a"]}, path, metadata={"kernode": json.dumps(facts)})
     with pytest.raises(InputError, match="has format 99; this kernode reads format 1"):
         storage.read_tensors(path, "model")
 
@@ -110,14 +96,13 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
 
 
-def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
-    """A writer at work keeps its own, and so do other files and people."""
+def test_what_a_killed_writer_left_goes_with_a_write_an_hour_later(tmp_path):
+    """A writer at work keeps its own, and other files stay."""
     path, hexadecimal = tmp_path / "model", "0123456789abcdef"
-    left = tmp_path / f".model.{hexadecimal}"
-    left.write_bytes(b"half a mod")
     others = [f".model2.{hexadecimal}", ".model.notes", f".model.{hexadecimal}.bak", f"model.{hexadecimal}"]
-    for name in others:
-        (tmp_path / name).write_bytes(b"mine")
+    for name in [f".model.{hexadecimal}", *others]:
+        (tmp_path / name).write_bytes(b"half a mod")
+        os.utime(tmp_path / name, (0, 0))
     with storage.writing_whole(path) as file:
         file.write(b"slow")
         file.flush()
@@ -125,36 +110,4 @@ def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path):
         assert path.read_bytes() == b"fast"
     assert path.read_bytes() == b"slow"
     assert sorted(one.name for one in tmp_path.iterdir()) == sorted(["model", *others])
-
-
-def test_an_empty_file_may_be_somebodys_who_has_just_begun(tmp_path):
-    left = tmp_path / ".model.0123456789abcdef"
-    left.touch()
-    storage.write_whole(tmp_path / "model", b"1")
-    assert left.exists()
-    os.utime(left, (0, 0))
-    storage.write_whole(tmp_path / "model", b"2")
-    assert not left.exists()
-
-
-def test_a_file_and_then_its_folder_reach_the_disk(tmp_path, monkeypatch):
-    synced, sync = [], os.fsync
-
-    def noted(handle):
-        synced.append((os.fstat(handle).st_ino, (tmp_path / "model").exists()))
-        sync(handle)
-
-    monkeypatch.setattr(os, "fsync", noted)
-    storage.write_whole(tmp_path / "model", b"1")
-    written, folder = (one.stat().st_ino for one in (tmp_path / "model", tmp_path))
-    assert synced == [(written, False), (folder, True)]
-
-
-def test_without_locks_files_are_written_as_well(tmp_path, monkeypatch):
-    """As on Windows, where nothing can be swept up and an open file cannot be renamed."""
-    monkeypatch.setattr("kernode.storage.fcntl", None)
-    left = tmp_path / ".model.0123456789abcdef"
-    left.write_bytes(b"half a mod")
-    storage.write_whole(tmp_path / "model", b"1")
-    assert (tmp_path / "model").read_bytes() == b"1"
-    assert left.exists()
+    assert path in storage.written_files()

@@ -1,4 +1,4 @@
-"""Parts that are described by their settings alone, and can travel as JSON by the name of their class."""
+"""Parts that are described by their settings alone, as JSON with the name of their class."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Config:
         require_types(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Settings as plain values, with the kind's name; a later one only where it is set."""
+        """Return the settings as plain values, with the kind's name; a later one only where it is set."""
         unwritten = {field.name for field in dataclasses.fields(self) if field.metadata.get("runtime")}
         settings = {name: _plain(value) for name, value in self._settings() if name not in unwritten}
         return {"kind": type(self).__name__, **settings}
@@ -67,7 +67,7 @@ class Config:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
-        """Build the piece that :meth:`to_json` described."""
+        """Build the part that :meth:`to_json` described."""
         settings = dict(values)
         settings = cls.former.get(settings.get("kind", ""), dict)(settings)
         name = settings.pop("kind", "")
@@ -90,7 +90,7 @@ class Config:
 
 
 def _checked(own: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Types, then a kind's own checks."""
+    """Check the types, then run a kind's own checks."""
 
     @wraps(own)
     def check(self: Any) -> None:
@@ -156,7 +156,7 @@ def _place(kind: type) -> str:
 
 
 def changed(part: Any, changes: Mapping[str, Any]) -> Any:
-    """A part with other settings. One that it does not have itself may be a setting of a part within it.
+    """Return a part with other settings, its own or those of a part within it.
 
     >>> from kernode.losses import Joint
     >>> changed(Joint(), {"margin": 0.5, "kernel_weight": 1.0}).kernel
@@ -183,7 +183,7 @@ def changed(part: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def has_setting(part: Any, name: str) -> bool:
-    """Whether a part, or a part within it, has a setting of this name."""
+    """Return whether a part, or a part within it, has a setting of this name."""
     if not isinstance(part, Config):
         return False
     names = [field.name for field in dataclasses.fields(part)]
@@ -191,7 +191,7 @@ def has_setting(part: Any, name: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A part as an object, also among others, and numpy's numbers as Python's."""
+    """Return parts as dictionaries, and numpy's numbers as Python's."""
     if isinstance(value, Config):
         return value.to_json()
     if isinstance(value, np.generic):
@@ -200,7 +200,7 @@ def _plain(value: Any) -> Any:
 
 
 def _built(value: Any) -> Any:
-    """What a plain value stood for: a piece for an object, a tuple for a list."""
+    """Return a part for a dictionary, and a tuple for a list."""
     if isinstance(value, dict):
         return Config.from_json(value)
     return tuple(_built(item) for item in value) if isinstance(value, list | tuple) else value

@@ -34,14 +34,14 @@ class KernodeError(Exception):
 
 
 class InputError(KernodeError, ValueError):
-    """The call, the file or the option is wrong, and the sentence says how to right it (exit status 2)."""
+    """The call, the file or the option is wrong, and the message says how to correct it (exit status 2)."""
 
     exit_status = 2
     code = "input"
 
 
 def bad_setting(setting: str, must_be: str, value: Any) -> InputError:
-    """The error for a setting with a wrong value.
+    """Return the error for a setting with a wrong value.
 
     >>> str(bad_setting("hops", "an integer ≥ 1", 0))
     'hops must be an integer ≥ 1. Got 0.'
@@ -73,7 +73,7 @@ class Interrupted(KernodeError):  # noqa: N818 (not an error)
 
 @contextmanager
 def kept(sentence: Callable[[], str]) -> Iterator[None]:
-    """Turn Ctrl-C into :class:`Interrupted`, with a sentence about what is kept; the innermost one counts."""
+    """Turn Ctrl-C into :class:`Interrupted`, with a message about what is kept; the innermost one counts."""
     try:
         yield
     except KeyboardInterrupt:
@@ -81,7 +81,7 @@ def kept(sentence: Callable[[], str]) -> Iterator[None]:
 
 
 class KernodeWarning(UserWarning):
-    """Nothing is wrong with the call, but an answer is not worth what it seems; the sentence says why."""
+    """The call is valid, but its result is less reliable than it seems; the message says why."""
 
 
 def warn(sentence: str, category: type[Warning] = KernodeWarning) -> None:

@@ -1,7 +1,7 @@
 """Files on disk: written whole or not at all, tensors under a checksum, and the cache folder.
 
-Tensors are kept in one .safetensors file, with facts about them as one sorted-JSON metadata key. Nothing is
-ever unpickled.
+Tensors are in one .safetensors file, with facts about them as one sorted-JSON metadata key. Nothing is ever
+unpickled.
 """
 
 from __future__ import annotations
@@ -27,25 +27,20 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 _log = logging.getLogger("kernode")
 _RANDOM = 8  # bytes in the name that a file has while it is written
-_FORSAKEN = 60.0  # seconds after which an empty file is removed; without locks, an hour for any
+_ABANDONED = 3600.0  # seconds since the last change of a temporary file, after which it is removed
 _others_write = False
-_written: dict[Path, Path] = {}  # the name that a file had while it was written, and its own
+_written: list[Path] = []
 
 
 def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
-    """The error for a file that is not as it was written."""
+    """Return the error for a file that is not as it was written."""
     return FileError(f"{path} {what}. {remedy}.", "damaged-file", path=str(path))
 
 
 def missing(path: Path) -> FileError:
-    """The error for a file that does not exist."""
+    """Return the error for a file that does not exist."""
     return FileError(f"{path} does not exist. Check the path.", "no-file", path=str(path))
 
 
@@ -56,7 +51,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def let_another_write() -> None:
-    """From now on nothing is written: another process does the same, and writes for both."""
+    """Write no files from now on: another process does the same, and writes for both."""
     global _others_write
     _others_write = True
 
@@ -90,7 +85,7 @@ def deferred_interrupt() -> Iterator[None]:
 
 @contextmanager
 def writing_whole(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write to, which takes its place when all went well and vanishes otherwise."""
+    """Yield a temporary file, which is renamed over the path on success and removed otherwise."""
     if _others_write:
         with Path(os.devnull).open("wb") as nowhere:
             yield nowhere
@@ -103,17 +98,12 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
         with temporary.open("xb") as file:
-            if fcntl is not None:
-                with suppress(OSError):  # a file system without locks
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a crash after the rename could leave an empty file
-            if fcntl is not None:  # while it is locked; Windows renames no open file
-                _rename(temporary, path)
-        if fcntl is None:
-            _rename(temporary, path)
-        _sync_folder(path.parent)
+        with deferred_interrupt():
+            temporary.replace(path)
+            _written.append(path)
         _log.debug(f"{path} is written", extra={"event": "written", "fields": {"file": str(path)}})
     except OSError as error:
         reason = error.strerror or str(error)
@@ -122,46 +112,23 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):  # mostly because it was renamed, or never made
             temporary.unlink()
-            _written.pop(temporary, None)
-
-
-def _rename(temporary: Path, path: Path) -> None:
-    _written[temporary] = path  # before it: Ctrl-C right after the rename must find it noted
-    temporary.replace(path)
 
 
 def _remove_abandoned(path: Path) -> None:
     """Remove temporary files that killed writers left."""
-    with suppress(OSError):  # a folder that may be written to, and not looked into
+    with suppress(OSError):  # a folder that may be written to and not read, or another process was first
         for one in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * (2 * _RANDOM)}"):
-            with suppress(OSError), one.open("rb") as file:
-                about = os.fstat(file.fileno())
-                age = time.time() - about.st_mtime
-                if fcntl is not None and (about.st_size or age > _FORSAKEN):  # an empty one is perhaps new
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while it is being written
-                    one.unlink()
-                elif fcntl is None and age > 60 * _FORSAKEN:
-                    file.close()
-                    one.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring a rename to the disk: else a power failure could undo it. Windows opens no folders."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+            if time.time() - one.stat().st_mtime > _ABANDONED:
+                one.unlink()
 
 
 def written_files() -> list[Path]:
     """Return the files that this process has written whole, in this order."""
-    return list(_written.values())
+    return list(_written)
 
 
 def cache_folder() -> Path:
-    """Folder of what can be fetched or computed again: ``KERNODE_CACHE``, or the user's cache folder."""
+    """Return the folder of cached files: ``KERNODE_CACHE``, or the user's cache folder."""
     from platformdirs import user_cache_path
 
     own = os.environ.get("KERNODE_CACHE")
@@ -186,16 +153,15 @@ def write_tensors(path: str | Path, kind: str, tensors: dict[str, Tensor], facts
 
 
 def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what :func:`write_tensors` wrote of one of these kinds, or say what is wrong with the file."""
+    """Read a file of :func:`write_tensors` of one of these kinds, or raise with what is wrong."""
     from safetensors import SafetensorError, safe_open
 
     path, wanted = Path(path), " or ".join(kinds)
+    give = f"Give the path of a {wanted} file that kernode wrote."
+    if path.is_dir():
+        raise InputError(f"{path} is a folder. {give}", "wrong-file", path=str(path))
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        sentence = f"{path} {what}. Give the path of a {wanted} file that kernode wrote."
-        if path.is_dir():
-            raise InputError(sentence, "wrong-file", path=str(path))
-        raise FileError(sentence, "no-file", path=str(path))
+        raise FileError(f"{path} does not exist. {give}", "no-file", path=str(path))
     str(path).encode()  # safetensors would call a file damaged whose name is not text
     try:
         # safetensors would take Ctrl-C for damage
@@ -211,7 +177,7 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         if found == "link predictor" and kinds == ("model",):
             sentence = (
                 f"{path} is a model of links, and this needs a model of classes, as kernode fit makes. For "
-                "models of links there are kernode embed and kernode missing; kernode.load_model reads both."
+                "models of links there are kernode embed and predict-links; kernode.load_model reads both."
             )
         raise InputError(sentence, "wrong-file", path=str(path))
     if facts.get("format") != FORMAT:
@@ -265,5 +231,5 @@ def _checksum(tensors: dict[str, Tensor], facts: dict[str, Any]) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's text, or its class."""
+    """Return the first line of an error's text, or its class."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

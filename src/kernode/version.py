@@ -1,4 +1,4 @@
-"""The version of kernode, and of everything else that has a say in its figures."""
+"""Versions of kernode and of the libraries that its figures depend on."""
 
 import platform
 from importlib import metadata
@@ -8,7 +8,7 @@ __version__ = "0.2.0"
 
 
 def versions() -> dict[str, str]:
-    """Of kernode, Python and the libraries that compute, PyTorch Geometric where it is installed."""
+    """Return the versions of kernode, Python and the libraries, PyTorch Geometric where it is installed."""
     others = {name: metadata.version(name) for name in ("torch", "numpy", "scipy", "scikit-learn")}
     if find_spec("torch_geometric"):
         others["torch_geometric"] = metadata.version("torch_geometric")

@@ -46,13 +46,6 @@ def test_patience_stops_a_captured_run_where_it_stops_a_plain_one(monkeypatch):
     assert len(captured.history["loss"]) == len(plain.history["loss"])
 
 
-def test_explicit_and_factored_agree_on_the_gpu(monkeypatch):
-    factored, _ = probabilities("k3", monkeypatch, capture=True)
-    monkeypatch.setattr("kernode.hops.cost.HopCost.kind", "explicit")
-    explicit, _ = probabilities("k3", monkeypatch, capture=True)
-    assert np.abs(factored - explicit).max() < 1e-8
-
-
 def test_gradients_of_a_float32_step_agree_fused_and_plain():
     graph, split = kn.load("cora")
     method, training = configure("k3", "cora")

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from kernode.compute import gpu, machine
-from kernode.compute.place import Place
 
 
 @pytest.fixture
@@ -41,11 +40,6 @@ def test_free_memory_is_the_least_of_system_container_and_limits_of_the_process(
     for name in ("RLIMIT_AS", "RLIMIT_DATA"):  # macOS, Windows
         monkeypatch.delattr(psutil, name)
     assert machine.free_bytes() == 10**12
-
-
-def test_windows_does_not_count_the_peak(monkeypatch):
-    monkeypatch.setitem(sys.modules, "resource", None)
-    assert machine.peak_at(Place.of(32, "cpu")) is None
 
 
 def test_without_triton_torch_serves(monkeypatch):

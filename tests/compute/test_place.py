@@ -50,9 +50,5 @@ def test_threads_are_set_for_a_while_and_none_leaves_torchs_own():
     assert torch.get_num_threads() == before
     with cpu_threads(None) as number:
         assert number == before
-
-
-@pytest.mark.parametrize("threads", [0, 1.5, 10**6])
-def test_a_wrong_number_of_threads_is_refused(threads):
-    with refused("setting", setting="threads", value=threads), cpu_threads(threads):
+    with refused("setting", setting="threads", value=10**6), cpu_threads(10**6):
         pass

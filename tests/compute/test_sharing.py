@@ -1,6 +1,4 @@
-"""What several trainings on one graph need alike is made once, while they share."""
-
-import pytest
+"""What several trainings on one graph share is made once, while they share."""
 
 from kernode.compute.sharing import shared, sharing
 
@@ -9,32 +7,14 @@ class Thing:
     """What something is made of."""
 
 
-@pytest.fixture
-def make():
-    """Makes another object each time, and counts them."""
-
-    def making():
-        making.count += 1
-        return object()
-
-    making.count = 0
-    return making
-
-
-def test_while_it_lasts_nothing_is_made_twice(make):
+def test_while_they_share_nothing_is_made_twice():
     one, other = Thing(), Thing()
+    assert shared(one, "x", object) is not shared(one, "x", object)
     with sharing():
-        first = shared(one, "x", make)
-        assert shared(one, "x", make) is first
-        assert shared(one, "y", make) is not first
-        assert shared(other, "x", make) is not first
-    assert make.count == 3
-
-
-def test_before_and_after_everybody_has_their_own(make):
-    one = Thing()
-    assert shared(one, "x", make) is not shared(one, "x", make)
+        first = shared(one, "x", object)
+        with sharing():
+            assert shared(one, "x", object) is first
+        assert shared(one, "y", object) is not first
+        assert shared(other, "x", object) is not first
     with sharing():
-        first = shared(one, "x", make)
-    with sharing():
-        assert shared(one, "x", make) is not first
+        assert shared(one, "x", object) is not first

@@ -1,5 +1,6 @@
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,28 +43,20 @@ def test_reader_says_what_it_did():
     assert make(edges=[(0, 1), (1, 0)]).notes == ()
 
 
-def test_repeated_edge_keeps_its_largest_weight():
-    graph = make(edges=[(0, 1), (1, 0), (1, 2)], weights=[1.0, 3.0, 2.0])
-    assert graph.adjacency[0, 1] == graph.adjacency[1, 0] == 3.0
-
-
 @pytest.mark.parametrize(
     ("changes", "code", "fields"),
     [
         ({"edges": [(0, 3)]}, "unknown", {"what": "node", "name": 3, "row": 0}),
         ({"edges": [(0.5, 1.0)]}, "shape", {"setting": "edges"}),
         ({"weights": [1.0, -2.0]}, "setting", {"setting": "weights", "row": 1, "value": -2.0}),
-        ({"weights": [1.0]}, "shape", {"setting": "weights"}),
         ({"features": np.array([[1.0], [np.nan], [0.0]])}, "not-finite", {"row": 1, "column": 0}),
         ({"features": sparse.csr_array([[1.0], [0.0], [np.inf]])}, "not-finite", {"row": 2, "column": 0}),
         ({"features": np.array([["a"], ["b"], ["c"]])}, "setting", {"setting": "features"}),
         ({"features": np.empty((3, 0))}, "too-few", {"setting": "features"}),
-        ({"features": [[1.0], [2.0, 3.0], [1.0]]}, "shape", {"setting": "features"}),
         ({"edges": [(0, 1), (2,)]}, "shape", {"setting": "edges"}),
         ({"weights": ["a", "b"]}, "setting", {"setting": "weights"}),
         ({"labels": [0, 1]}, "shape", {"setting": "labels"}),
         ({"labels": [0, 1, -2]}, "setting", {"setting": "labels"}),
-        ({"labels": [0.0, 1.0, 1.0]}, "setting", {"setting": "labels"}),
         ({"labels": [0, 1, 10**9]}, "setting", {"setting": "labels", "value": 10**9}),
         ({"node_names": ["a", "a", "b"]}, "duplicate", {"setting": "node_names"}),
         ({"class_names": ["only"]}, "shape", {"setting": "class_names", "expected": 2, "found": 1}),
@@ -72,12 +65,6 @@ def test_repeated_edge_keeps_its_largest_weight():
 def test_bad_input_is_refused(changes, code, fields):
     with refused(code, InputError, **fields):
         make(**changes)
-
-
-def test_adjacency_must_be_symmetric_without_loops():
-    for matrix in ([[0, 1], [0, 0]], [[1, 0], [0, 0]]):
-        with refused("setting", setting="adjacency"):
-            kn.Graph(sparse.csr_array(np.array(matrix, float)), np.eye(2), np.zeros(2, int))
 
 
 def test_graph_is_a_frozen_value():
@@ -120,21 +107,20 @@ def test_nodes_are_found_by_name_and_by_index():
         numbered.find(["01"])
     with refused("unknown", what="node", name="a"):
         kn.Graph.from_edges([(0, 1)], np.eye(3)).find(["a"])
+    padded = kn.Graph.from_edges([(0, 1)], np.eye(2), node_names=["007", "010"])  # pandas makes 7 of 007
+    with pytest.raises(InputError, match="Did you mean the text '007'"):
+        padded.find([7])
 
 
 def test_graph_from_a_pickle_is_as_frozen_as_it_was():
     graph = kn.Graph.from_edges([(0, 1)], np.eye(3), [0, 1, -1], node_names=["b", "c", "a"])
-    again = pickle.loads(pickle.dumps(graph))
+    fresh = len(pickle.dumps(graph))
+    assert graph.find(["a"]).tolist() == [2]
+    pickled = pickle.dumps(graph)
+    assert len(pickled) == fresh  # nothing for what was looked up
+    again = pickle.loads(pickled)
     assert again.fingerprint == graph.fingerprint
     assert again.find(["a"]).tolist() == [2]
     for array in (again.adjacency.data, again.features, again.labels, again.node_names):
         assert not array.flags.writeable
-    larger = kn.Graph(again.adjacency, again.features, again.labels)
-    assert larger.adjacency is again.adjacency  # known, so neither copied nor checked again
-
-
-def test_a_pickle_is_no_larger_for_what_was_looked_up():
-    graph = kn.Graph.from_edges([(0, 1)], np.eye(3), node_names=["b", "c", "a"])
-    fresh = len(pickle.dumps(graph))
-    assert graph.find(["a"]).tolist() == [2]
-    assert len(pickle.dumps(graph)) == fresh
+    assert replace(again, name="again").adjacency is again.adjacency  # neither copied nor checked again

@@ -29,8 +29,7 @@ from kernode.maps import (
 )
 from kernode.maps.smoother import FIXED as AXES
 from kernode.tasks.classes.method import Method
-from kernode.training.settings import Training
-from kernode.training.stopping import Patience
+from kernode.training.settings import Patience, Training
 from parts import MAPS, BareMap
 from tasks import node_task, run_loop
 

@@ -16,7 +16,6 @@ from tasks import fit_split
 PLACE = Place.of(64, "cpu")
 READINGS = [(powers, hops) for powers in ("each", "last", "released", "plain") for hops in (1, 2, 3)]
 # Every part of the family: both losses, all kernels, staged maps, means of columns, averages, dropout on X.
-FEW = ("k3", "standardized")
 TRAININGS = {
     "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"powers": "released"}),
     "k3": ("k3", {"powers": "last"}),
@@ -68,11 +67,10 @@ def operators(mine):
     return found
 
 
-def trainings(mine, names=FEW):
-    """Test probabilities after a few epochs, and alike nodes."""
+def trainings(mine):
+    """Test probabilities after a few epochs, and similar nodes."""
     found = {}
-    for name in names:
-        variant, changes = TRAININGS[name]
+    for name, (variant, changes) in TRAININGS.items():
         model = fit_split(mine, variant, (3, 4), "0.4/0.3/0.3", **{"epochs": 6} | changes)
         on = model._on(None)
         found[name] = on.probabilities(np.stack([split.test for split in model._splits]))
@@ -106,6 +104,6 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     ranks = join() if len(sys.argv) > 1 else ALONE
     mine = share_of(ranks)
-    results = operators(mine) | trainings(mine, sys.argv[2:]) | exchanges(ranks)
+    results = operators(mine) | trainings(mine) | exchanges(ranks)
     if ranks.first:
         np.savez(sys.argv[1], **results)

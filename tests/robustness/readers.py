@@ -280,7 +280,7 @@ def _trained(folder):
     def restored(path):
         Checkpoint(path, resume=True).epochs()
         cloned = {name: one.clone() for name, one in state.items()}
-        loop = SimpleNamespace(state=cloned, facts={}, history=[], epoch=0, epochs=10**6)
+        loop = SimpleNamespace(state=cloned, facts={}, history={}, epoch=0, epochs=10**6)
         Checkpoint(path, resume=True).on_fit_begin(loop)
         return loop.history
 

@@ -56,7 +56,7 @@ def _graph(path):
 
 def _checkpoint(path):
     state = {name: torch.zeros_like(value) for name, value in _saved(path).items() if "stack" in name}
-    loop = SimpleNamespace(state=state, facts={}, history=[], epoch=0, epochs=10**6)
+    loop = SimpleNamespace(state=state, facts={}, history={}, epoch=0, epochs=10**6)
     Checkpoint(path, resume=True).on_fit_begin(loop)
     history = loop.history
     return _plain([state, history])

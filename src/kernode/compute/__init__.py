@@ -1,1 +1,1 @@
-"""Numbers on a machine, for a stack of r replicas: places, sparse products, draws, Adam, GPU code, memory."""
+"""Computation for a stack of r replicas: devices, sparse products, draws, Adam, GPU code, memory."""

@@ -34,7 +34,7 @@ class Adam:
         self._one_rate = float(self._rate) if self._rate.numel() == 1 else None
 
     def _per_element(self, values: Tensor) -> Tensor:
-        """One number where all replicas have the same, else one for each element of the buffer."""
+        """Return one number where all replicas have the same, else one for each element of the buffer."""
         if len(values) == 0 or bool((values == values[0]).all()):
             return values[:1].to(self.flat.dtype)
         each = torch.empty_like(self.flat)
@@ -44,7 +44,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, gradients: dict[str, Tensor | None], steps: int | Tensor) -> None:
-        """Move every parameter by its gradient, in place, for the ``steps``-th time; one without stays."""
+        """Take the ``steps``-th step, in place; a parameter without a gradient stays."""
         for name, gradient in gradients.items():
             if gradient is not None:
                 self._gradients[name].copy_(gradient)
@@ -88,7 +88,7 @@ class Average:
 
 
 def _views(flat: Tensor, parameters: Parameters) -> Parameters:
-    """Parts of a flat buffer in the shapes and memory orders of parameters."""
+    """Return views of a flat buffer in the shapes and memory orders of parameters."""
     views, start = {}, 0
     for name, p in parameters.items():
         order = torch.empty_like(p, device="meta").stride()  # as p has it, but without gaps

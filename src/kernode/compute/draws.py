@@ -33,7 +33,7 @@ _FACTORS = tuple(np.uint64(factor % 2**64) for factor in (_MULTIPLY_1, _MULTIPLY
 def _mix(x: Tensor) -> Tensor:
     """SplitMix64's finisher on int64 words, in place."""
     if x.device.type == "cpu":
-        for words in x.view(-1).split(IN_CACHE):  # numpy, in a cache, is as fast as torch with two threads
+        for words in x.view(-1).split(_IN_CACHE):  # numpy, in a cache, is as fast as torch with two threads
             _mixed(words.numpy().view(np.uint64))
         return x
     return _mix_with_torch(x)
@@ -49,11 +49,11 @@ def _mix_with_torch(x: Tensor) -> Tensor:
     return x
 
 
-IN_CACHE = 2**16  # words
+_IN_CACHE = 2**16  # words
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    """The same with numpy, which shifts logically."""
+    """Do the same with numpy, which shifts logically."""
     shifted = x >> _SHIFTS[0]
     x ^= shifted
     x *= _FACTORS[0]
@@ -64,7 +64,7 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 
 def _at_least(words: Tensor, threshold: Tensor) -> Tensor:
-    """Which 16 bits of the words (rows × r × lanes) reach the threshold (r): rows × r × 4·lanes."""
+    """Compare each 16 bits of the words (rows × r × lanes) with a threshold (r): rows × r × 4·lanes."""
     if words.device.type == "cpu" and len(set(threshold.tolist())) == 1:
         bits = words.numpy().view(np.int16)  # numpy compares these many times faster than torch
         return torch.from_numpy(bits >= np.int16(threshold[0]))
@@ -72,13 +72,13 @@ def _at_least(words: Tensor, threshold: Tensor) -> Tensor:
 
 
 def _steps(rates: Tensor) -> Tensor:
-    """A dropout rate in steps of 2⁻¹⁶; below 1, so that something is always kept."""
+    """Return dropout rates in steps of 2⁻¹⁶; below 1, so that something is always kept."""
     return (rates * 2**16).round().clamp_max(2**16 - 1).to(torch.int64)
 
 
 @dataclass(frozen=True)
 class Draws:
-    """The draws of a stack of replicas: ``seeds`` (r int64) and the epoch they belong to.
+    """Random numbers of a stack of replicas, from ``seeds`` (r, int64) and an epoch.
 
     >>> alone = Draws(torch.tensor([7]), epoch=3)
     >>> stack = Draws(torch.tensor([6, 7]), epoch=3)
@@ -90,50 +90,40 @@ class Draws:
     epoch: int | Tensor = 0
 
     def at(self, epoch: int | Tensor) -> Draws:
-        """The same seeds in another epoch; what follows from the seeds is not computed again."""
-        other = Draws(self.seeds, epoch)
-        other.__dict__["_mixed_seeds"] = self._mixed_seeds
-        return other
+        """Return the draws of another epoch."""
+        return Draws(self.seeds, epoch)
 
     def apart(self) -> Draws:
-        """Other draws of the same epoch, for a second part that would else draw what the first does."""
+        """Return other draws of the same epoch, for a second part that would otherwise draw the same."""
         return Draws(_mix(self.seeds + _APART), self.epoch)
 
     @cached_property
-    def _mixed_seeds(self) -> Tensor:
-        return _mix(self.seeds + _STEP)
-
-    @cached_property
     def epoch_on_device(self) -> Tensor:
-        """The epoch as a number where the seeds are."""
+        """Epoch as a tensor on the device of the seeds."""
         if isinstance(self.epoch, Tensor):
             return self.epoch
         return torch.full((), self.epoch, dtype=torch.int64, device=self.seeds.device)
 
     def words(self, stream: int, index: Tensor) -> Tensor:
-        """64 random bits for each index and replica: m → m × r, int64."""
+        """Return 64 random bits for each index and replica: m → m × r, int64."""
         return _mix((index * _STEP)[:, None] + self._keys(stream))
 
     def _keys(self, stream: int) -> Tensor:
-        """What an epoch's words of a stream begin with: r."""
-        counter = self.epoch * 2**20 + stream
-        if isinstance(counter, Tensor) or self.seeds.is_cuda:
-            return _mix(self._mixed_seeds + counter)
-        keys = self._mixed_seeds.numpy().view(np.uint64) + np.uint64(counter % 2**64)
-        return torch.from_numpy(_mixed(keys).view(np.int64))
+        """Return the state from which a stream counts in this epoch: r."""
+        return _mix(_mix(self.seeds + _STEP) + (self.epoch * 2**20 + stream))
 
     def uniform(self, stream: int, count: int) -> Tensor:
-        """Numbers in [0, 1): count × r, float64, with 53 random bits each."""
+        """Return numbers in [0, 1): count × r, float64, with 53 random bits each."""
         index = torch.arange(count, device=self.seeds.device)
         return ((self.words(stream, index) >> 11) & (2**53 - 1)).double() * 2.0**-53
 
     def normal(self, stream: int, count: int) -> Tensor:
-        """Standard normal numbers: count × r, float64 (Box-Muller)."""
+        """Return standard normal numbers: count × r, float64 (Box-Muller)."""
         radius, angle = self.uniform(stream, count), self.uniform(stream + 1, count)
         return (-2 * (1 - radius).log()).sqrt() * (2 * torch.pi * angle).cos()
 
     def keep(self, stream: int, rows: range, width: int, threshold: Tensor) -> Tensor:
-        """Dropout's mask: rows × r × width, True where 16 random bits reach the threshold (r, int16).
+        """Return a dropout mask: rows × r × width, True where 16 random bits reach the threshold (r, int16).
 
         One word serves four elements.
         """
@@ -145,7 +135,7 @@ class Draws:
 
 
 def _counters(start: int, stop: int, device: torch.device) -> Tensor:
-    """What a generator counts through: index · step."""
+    """Return the counters of a generator: index · step."""
     return torch.arange(start, stop, device=device).mul_(_STEP)
 
 
@@ -153,7 +143,7 @@ _few_counters = lru_cache(maxsize=8)(_counters)  # kept from epoch to epoch; man
 
 
 def below(words: Tensor, bound: Tensor | int, half: int) -> Tensor:
-    """Uniform integers in [0, bound) from the low (0) or high (1) 32 bits of random words.
+    """Return uniform integers in [0, bound) from the low (0) or high (1) 32 bits of random words.
 
     Multiply and shift instead of a remainder: the bias is below bound / 2³².
     """
@@ -162,7 +152,7 @@ def below(words: Tensor, bound: Tensor | int, half: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Dropout:
-    """Sets elements to zero at a rate per replica and scales the rest, so that the mean stays.
+    """Dropout at a rate per replica; the kept elements are scaled, so that the mean stays.
 
     Rates (r) count in steps of 2⁻¹⁶.
     """
@@ -174,25 +164,25 @@ class Dropout:
     first_entry: int = 0  # and its entries of X
 
     def at(self, draws: Draws) -> Dropout:
-        """The same rates with other draws; what follows from the rates is not computed again."""
+        """Return the same rates with other draws; what follows from the rates is not computed again."""
         other = replace(self, draws=draws)
         other.__dict__.update(scale=self.scale, threshold=self.threshold)
         return other
 
     @property
     def of_input(self) -> Dropout | None:
-        """What drops entries of X, where something does; it draws as layer 0."""
+        """Dropout of the entries of X, or None; it draws as layer 0."""
         if self.input_rates is None:
             return None
         return replace(self, rates=self.input_rates, input_rates=None)
 
     def keep(self, layer: int, rows: range, width: int) -> Tensor:
-        """Which elements of some rows of a layer are kept: rows × r × width."""
+        """Return the mask of some rows of a layer: rows × r × width."""
         own = range(self.first_row + rows.start, self.first_row + rows.stop)
         return self.draws.keep(DROPOUT + layer, own, width, self.threshold)
 
     def keep_entries(self, layer: int, count: int) -> Tensor:
-        """Which of so many entries, in one row, are kept: r × count."""
+        """Return the mask of a number of entries in one row: r × count."""
         first, last = self.first_entry, self.first_entry + count
         if not first:
             return self.draws.keep(DROPOUT + layer, range(1), count, self.threshold)[0]
@@ -202,10 +192,10 @@ class Dropout:
 
     @cached_property
     def threshold(self) -> Tensor:
-        """How high 16 random bits must be for an element to be kept: r, int16."""
+        """Least 16 random bits of a kept element: r, int16."""
         return (_steps(self.rates) - 2**15).to(torch.int16)
 
     @cached_property
     def scale(self) -> Tensor:
-        """1 / (1 − rate), with the rate that is really drawn: r."""
+        """1 / (1 − rate), with the rate as rounded: r."""
         return 2**16 / (2**16 - _steps(self.rates)).to(self.rates.dtype)

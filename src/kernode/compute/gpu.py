@@ -58,39 +58,36 @@ Record = dict[str, Tensor]
 
 
 def captured(  # pragma: needs a GPU
-    act: Callable[[int | Tensor], Record], device: torch.device, kept: int
+    act: Callable[[int | Tensor], Record], device: torch.device
 ) -> Callable[[int], Record]:
     """Return a function that replays ``act(epoch)`` from a capture after the first epochs.
 
-    Epochs must be consecutive. The records of the last ``kept`` epochs stay on the device; the function
-    returns views of them.
+    Epochs must be consecutive. The function returns the same tensors each time, with the values of the epoch.
     """
     now = torch.zeros((), dtype=torch.int64, device=device)
-    history: Record = {}
+    latest: Record = {}
     graph: torch.cuda.CUDAGraph | None = None
 
     def capture() -> torch.cuda.CUDAGraph:
         torch.cuda.synchronize()
         new = torch.cuda.CUDAGraph()
         with torch.cuda.graph(new):
-            row = ((now - 1) % kept).view(1)
             for name, value in act(now).items():
-                history[name].index_copy_(0, row, value[None])
+                latest[name].copy_(value)
             now.add_(1)
         return new
 
     def once(epoch: int) -> Record:
         nonlocal graph
-        row = (epoch - 1) % kept
-        if graph is None and (not history or epoch <= WARM_UP):
+        if graph is None and (not latest or epoch <= WARM_UP):
             for name, value in act(epoch).items():
-                history.setdefault(name, value.new_zeros(kept, *value.shape))[row] = value
+                latest.setdefault(name, torch.empty_like(value)).copy_(value)
         else:
             if graph is None:
                 now.fill_(epoch)
                 graph = capture()
             graph.replay()
-        return {name: values[row] for name, values in history.items()}
+        return latest
 
     return once
 

@@ -29,7 +29,7 @@ class SparseMatrix:
 
     @classmethod
     def of(cls, matrix: sparse.csr_array, place: Place, *, symmetric: bool = False) -> SparseMatrix:
-        """Move a scipy matrix to a place. A symmetric one is held once."""
+        """Move a scipy matrix to a device; a symmetric one is held once."""
         forward = to_torch(matrix, place)
         return cls(forward, forward if symmetric else to_torch(matrix.T.tocsr(), place))
 
@@ -45,7 +45,7 @@ class SparseMatrix:
 
     @cached_property
     def order(self) -> Tensor:
-        """Where each stored value of the transpose stands in the matrix: by column, within it by row."""
+        """Position in the matrix of each stored value of the transpose."""
         return torch.argsort(self.matrix.col_indices(), stable=True)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
@@ -99,7 +99,7 @@ class _Product(torch.autograd.Function):
 
 
 def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
-    """A scipy matrix as a CSR tensor at a place."""
+    """Return a scipy matrix as a CSR tensor."""
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
     return unchecked_csr(
@@ -111,7 +111,7 @@ def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
 
 
 def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
-    """The matrices of so many rows that stand on top of each other in a CSR tensor, in the same memory."""
+    """Split a CSR tensor into blocks of rows, which share its memory."""
     starts, shape = matrix.crow_indices(), (rows, matrix.shape[1])
     blocks = []
     for first in range(0, matrix.shape[0], rows):
@@ -124,12 +124,12 @@ def row_blocks(matrix: Tensor, rows: int) -> list[Tensor]:
 
 
 def with_values(pattern: Tensor, values: Tensor) -> Tensor:
-    """A CSR tensor with other values."""
+    """Return a CSR tensor with other values."""
     return unchecked_csr(pattern.crow_indices(), pattern.col_indices(), values, pattern.shape)
 
 
 def unchecked_csr(starts: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A CSR tensor of parts that fit together."""
+    """Build a CSR tensor without checking that its parts fit together."""
     return torch.sparse_csr_tensor(starts, columns, values, size=shape, check_invariants=False)
 
 
@@ -141,7 +141,7 @@ with warnings.catch_warnings():  # torch warns once in a process that CSR tensor
 
 
 def pair_products(x: Tensor, pairs: Tensor) -> Tensor:
-    """⟨x_u, x_v⟩ for pairs (u, v): (r × n × d), (q × t × 2; q = 1 where all replicas have the same) → r × t.
+    """Return ⟨x_u, x_v⟩ for pairs (u, v): r × n × d, q × t × 2 (q = 1 where replicas share them) → r × t.
 
     On a CPU the pairs are the entries of a sparse matrix S, in both directions: the dot products are
     computed where S has entries, and the gradient of x is S x with the pairs' gradients as values. Taking,
@@ -155,7 +155,7 @@ def pair_products(x: Tensor, pairs: Tensor) -> Tensor:
 
 
 def _both_ways(u: Tensor, v: Tensor, flat: Tensor) -> tuple[Tensor, Tensor]:
-    """Zeros at t pairs of m rows, entry i and entry t + i for pair i: m × m; and the 2t entries by row."""
+    """Return zeros at t pairs, both ways (entries i and t + i for pair i): m × m; and the entries by row."""
     m, row, column = len(flat), torch.cat([u, v]).numpy(), torch.cat([v, u])
     index = torch.int32 if max(m, len(row)) < 2**31 else torch.int64  # as in to_torch
     entries = np.arange(len(row))
@@ -194,18 +194,11 @@ def unit_rows(x: Any) -> Any:
     [[0.6, 0.8], [0.0, 0.0]]
     """
     kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
-    x = sparse.csr_array(x, dtype=kind) if sparse.issparse(x) else np.asarray(x, kind)
-    largest: Any = abs(x).max(axis=1) if sparse.issparse(x) else np.maximum(x.max(axis=1), -x.min(axis=1))
-    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
-    # Rows are first divided by a power of 2, which is exact, so that squares neither overflow nor vanish.
-    power = np.ldexp(np.ones(len(largest), kind), np.frexp(largest)[1] - 1)
     if sparse.issparse(x):
-        counts = np.diff(x.indptr)
-        x = sparse.csr_array((x.data / np.repeat(power, counts), x.indices, x.indptr), shape=x.shape)
-        lengths = np.sqrt(np.asarray(x.multiply(x).sum(axis=1)).ravel())
-        x.data *= np.repeat((1 / np.where(lengths > 0, lengths, 1)).astype(kind), counts)
+        x = sparse.csr_array(x, dtype=kind, copy=True)
+        squares = sparse.csr_array((np.square(x.data, dtype=np.float64), x.indices, x.indptr), shape=x.shape)
+        lengths = np.sqrt(squares.sum(axis=1))
+        x.data *= np.repeat((1 / np.where(lengths > 0, lengths, 1)).astype(kind), np.diff(x.indptr))
         return x
-    x = x / power[:, None]
-    lengths = np.sqrt(np.einsum("ij,ij->i", x, x))
-    x /= np.where(lengths > 0, lengths, 1)[:, None]
-    return x
+    lengths = np.sqrt(np.einsum("ij,ij->i", x, x, dtype=np.float64))  # of float32: squares neither overflow
+    return np.asarray(x, kind) / np.where(lengths > 0, lengths, 1)[:, None].astype(kind)  # nor vanish

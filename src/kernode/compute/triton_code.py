@@ -89,7 +89,7 @@ def _masked_relu_gradient(
 
 
 def masked_relu_gradient(upstream: Tensor, out: Tensor, scale: Tensor) -> Tensor:
-    """The gradient of :func:`masked_relu`, from what came out of it."""
+    """Gradient of :func:`masked_relu`, from its output."""
     _, r, w = out.shape
     upstream, result = upstream.contiguous(), torch.empty_like(out)
     _masked_relu_gradient[(cdiv(out.numel(), 1024),)](
@@ -125,7 +125,7 @@ def _spmm(
 
 
 def spmm(matrix: Tensor, x: Tensor, minus: Tensor | None = None) -> Tensor:
-    """CSR times dense, less what ``minus`` holds (whose memory then holds the result)."""
+    """Multiply CSR with dense and subtract ``minus`` (whose memory then holds the result)."""
     rows, w = matrix.shape[0], x.shape[1]
     x = x.contiguous()
     out = torch.empty(rows, w, dtype=x.dtype, device=x.device) if minus is None else minus
@@ -282,7 +282,7 @@ def _draw_triplets(
 def draw_triplets(
     seeds: Tensor, epoch: Tensor, stream: int, sizes: Tensor, starts: Tensor, others: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows that losses.triplets.TripletSampler draws: t × r each; sizes, starts and others are t × q."""
+    """Draw triplets as losses.triplets.TripletSampler: t × r each; sizes, starts and others are t × q."""
     (t, q), r = sizes.shape, len(seeds)
     out = [torch.empty(t, r, dtype=torch.int64, device=seeds.device) for _ in range(3)]
     _draw_triplets[(cdiv(t, 256), r)](seeds, epoch, stream, sizes, starts, others, *out, t, q, r, BLOCK=256)

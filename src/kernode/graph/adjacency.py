@@ -8,12 +8,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 from scipy import sparse
 
-from kernode.compute.chunks import chunks
 from kernode.errors import InputError
 
 MAX_NODES = 2**31  # so that a pair of nodes and its direction fit in 63 bits
-
-_ROWS = 2**16  # edges at a time: the temporaries of a block stay in the processor's cache
 
 
 class Verified:
@@ -142,7 +139,7 @@ def mirrored(upper: sparse.csr_array) -> sparse.csr_array:
 
 def _in_float32(matrix: sparse.csr_array, *, copy: bool) -> sparse.csr_array:
     """Return a matrix in float32, with the smallest index type."""
-    index = _index_type(matrix.shape[0], matrix.nnz)
+    index = index_type(matrix.shape[0], matrix.nnz)
     parts = (
         matrix.data.astype(np.float32, copy=copy),
         matrix.indices.astype(index, copy=copy),
@@ -156,15 +153,12 @@ def require_indices(edges: np.ndarray, n: int) -> None:
     if n > MAX_NODES:
         sentence = f"a graph has at most {MAX_NODES:,} nodes. Got {n:,}: split it into parts."
         raise InputError(sentence, "too-large", need=n, free=MAX_NODES)
-    for rows in chunks(len(edges), _ROWS):
-        part = edges[rows]
-        if part.min() < 0 or part.max() >= n:
-            row = int(np.flatnonzero(((part < 0) | (part >= n)).any(axis=1))[0])
-            raise InputError(
-                f"edge {rows.start + row} joins nodes {part[row, 0]} and {part[row, 1]}; "
-                f"nodes run from 0 to {n - 1}.",
-                "unknown", what="node", name=int(part[row].max()), row=rows.start + row,
-            )  # fmt: skip
+    if len(edges) and (edges.min() < 0 or edges.max() >= n):
+        row = int(np.flatnonzero(((edges < 0) | (edges >= n)).any(axis=1))[0])
+        raise InputError(
+            f"edge {row} joins nodes {edges[row, 0]} and {edges[row, 1]}; nodes run from 0 to {n - 1}.",
+            "unknown", what="node", name=int(edges[row].max()), row=row,
+        )  # fmt: skip
 
 
 def _directed_keys(edges: np.ndarray, n: int) -> np.ndarray:
@@ -205,7 +199,7 @@ def notes_on_edges(listed: int, directed: int, distinct: int, loops: int) -> tup
 
 def _upper(keys: np.ndarray, weights: np.ndarray | None, n: int) -> sparse.csr_array:
     """Build the strictly upper triangle of ascending keys low · n + high; boolean without weights."""
-    index = _index_type(n, len(keys))
+    index = index_type(n, len(keys))
     starts = np.searchsorted(keys, np.arange(n + 1) * n).astype(index)
     data = np.ones(len(keys), bool) if weights is None else weights
     return sparse.csr_array((data, (keys % n).astype(index), starts), shape=(n, n))
@@ -233,5 +227,6 @@ def _refuse(sentence: str) -> NoReturn:
     raise InputError(sentence, "setting", setting="adjacency")
 
 
-def _index_type(n: int, entries: int) -> type[np.signedinteger]:
+def index_type(n: int, entries: int) -> type[np.signedinteger]:
+    """Return the smallest index type of CSR that n columns and so many entries fit."""
     return np.int32 if max(n, entries) < 2**31 else np.int64

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kernode.errors import InputError, bad_setting
+from kernode.errors import InputError
 from kernode.graph.adjacency import ADJACENCIES, FEATURES
 from kernode.graph.graph import Graph, as_array
 
@@ -53,7 +53,7 @@ def extended(
     return Graph(
         adjacency,
         features,
-        np.concatenate([graph.labels, _new_labels(graph, labels, arrived)]),
+        np.concatenate([graph.labels, np.full(arrived, -1) if labels is None else labels]),
         class_names=graph.class_names,
         node_names=_all_names(graph, node_names, arrived),
         name=graph.name,
@@ -124,15 +124,6 @@ def _padded(adjacency: sparse.csr_array, n: int) -> sparse.csr_array:
     more = np.full(n - adjacency.shape[0], adjacency.indptr[-1], adjacency.indptr.dtype)
     starts = np.concatenate([adjacency.indptr, more])
     return sparse.csr_array((adjacency.data, adjacency.indices, starts), shape=(n, n))
-
-
-def _new_labels(graph: Graph, labels: Any, arrived: int) -> np.ndarray:
-    found = np.full(arrived, -1) if labels is None else np.asarray(labels)
-    known = found.shape == (arrived,) and found.dtype.kind in "iu"
-    if not known or ((found < -1) | (found >= graph.n_classes)).any():
-        each = f"a class from 0 to {graph.n_classes - 1}, or −1 where it is not known"
-        raise bad_setting("labels", f"{arrived} integers, one for each new node: {each}", labels)
-    return found
 
 
 def _all_names(graph: Graph, new: Any, arrived: int) -> np.ndarray | None:

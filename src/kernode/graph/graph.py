@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,7 @@ from kernode.graph.adjacency import (
     FEATURES,
     buffers,
     checked_adjacency,
+    index_type,
     require_indices,
     undirected,
 )
@@ -209,11 +210,8 @@ class Graph:
         named = [] if self.node_names is None else [self.node_names]
         return object.__sizeof__(self) + sum(array.nbytes for array in (*arrays, *named))
 
-    # A frozen value is its own copy. scikit-learn's clone() would otherwise duplicate gigabytes.
-    def __copy__(self) -> Graph:
-        return self
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
+        """Return the graph itself: scikit-learn's clone() would otherwise duplicate gigabytes."""
         return self
 
 
@@ -246,9 +244,7 @@ def _checked_weights(weights: Any, m: int) -> np.ndarray | None:
     if weights is None:
         return None
     weights = as_array("weights", weights)
-    if weights.shape != (m,):
-        sentence = f"weights must hold one number per edge ({m}). Got {weights.shape}."
-        raise InputError(sentence, "shape", setting="weights", expected=(m,), found=weights.shape)
+    _require_length("weights", weights, m, "number per edge")
     if weights.dtype.kind not in "fiub":
         raise bad_setting("weights", "numbers", weights.dtype)
     weights = weights.astype(np.float32, copy=False)
@@ -268,10 +264,8 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
             matrix = sparse.csr_array(matrix, copy=True)
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
-            small = (
-                np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
-            )  # scikit-learn takes 32 bits
-            matrix.indices, matrix.indptr = matrix.indices.astype(small), matrix.indptr.astype(small)
+            index = index_type(max(matrix.shape), matrix.nnz)  # scikit-learn takes 32 bits
+            matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
     else:
         matrix = as_array("features", matrix)
     if matrix.ndim == 2 and 0 in matrix.shape:
@@ -294,31 +288,25 @@ def _checked_features(matrix: Any, n: int) -> np.ndarray | sparse.csr_array:
 
 
 def _require_finite(matrix: Any) -> None:
-    if sparse.issparse(matrix):
-        if not np.isfinite(matrix.data).all():
-            coo = matrix.tocoo()
-            at = np.flatnonzero(~np.isfinite(coo.data))[0]
-            _refuse_value(coo.row[at], coo.col[at])
-        return
-    for rows in row_chunks(matrix):
-        finite = np.isfinite(matrix[rows])
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
-            _refuse_value(rows.start + row, column)
-
-
-def _refuse_value(row: int, column: int) -> NoReturn:
-    raise InputError(
-        f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading.",
-        "not-finite", setting="features", row=int(row), column=int(column),
-    )  # fmt: skip
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    for block in row_chunks(values):
+        finite = np.isfinite(values[block])
+        if finite.all():
+            continue
+        at = np.argwhere(~finite)[0] + [block.start, *[0] * (values.ndim - 1)]
+        if sparse.issparse(matrix):
+            entries = matrix.tocoo()
+            at = np.array([entries.row[at[0]], entries.col[at[0]]])
+        row, column = at.tolist()
+        raise InputError(
+            f"features, node {row}: column {column} is not a finite number. Fill or drop it before loading.",
+            "not-finite", setting="features", row=row, column=column,
+        )  # fmt: skip
 
 
 def _checked_labels(labels: Any, n: int) -> np.ndarray:
     labels = np.array(labels)
-    if labels.shape != (n,):
-        sentence = f"labels must hold one class per node ({n}). Got shape {labels.shape}."
-        raise InputError(sentence, "shape", setting="labels", expected=(n,), found=labels.shape)
+    _require_length("labels", labels, n, "class per node")
     if labels.dtype.kind not in "iu" or labels.min(initial=0) < -1:
         got = labels.min() if labels.dtype.kind in "iu" else labels.dtype
         sentence = f"labels must be integers ≥ 0, or −1 where the class is not known. Got {got}."
@@ -331,14 +319,18 @@ def _checked_labels(labels: Any, n: int) -> np.ndarray:
 def _checked_node_names(names: Any, n: int) -> np.ndarray:
     # As text: files disagree about 17 and "17".
     names = np.array(names).astype(str)
-    if names.shape != (n,):
-        sentence = f"node_names must hold one name per node ({n}). Got shape {names.shape}."
-        raise InputError(sentence, "shape", setting="node_names", expected=(n,), found=names.shape)
+    _require_length("node_names", names, n, "name per node")
     if len(np.unique(names)) != n:
         sentence = "node_names must be unique. Remove or rename the repeated ones."
         raise InputError(sentence, "duplicate", setting="node_names")
     names.setflags(write=False)
     return names
+
+
+def _require_length(name: str, values: np.ndarray, length: int, what: str) -> None:
+    if values.shape != (length,):
+        sentence = f"{name} must hold one {what} ({length}). Got shape {values.shape}."
+        raise InputError(sentence, "shape", setting=name, expected=(length,), found=values.shape)
 
 
 def as_array(what: str, values: Any) -> np.ndarray:

@@ -175,17 +175,10 @@ def as_nodes(nodes: Any) -> np.ndarray:
     """
     _require_row_order(nodes)
     array = _as_array(nodes)
-    if array.ndim == 2 and array.shape[1] == 1:
-        return array[:, 0]
-    if array.ndim == 1:
-        return array
-    hint = f"Got shape {array.shape}; features belong to the graph."
-    if array.ndim == 0:
-        hint = "Reshape your data: [v] for one node v."
-    elif array.ndim == 2 and array.shape[1] == 0:
-        hint = f"Got 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
-    sentence = f"nodes must be one list of indices or names. {hint}"
-    raise InputError(sentence, "shape", setting="nodes", found=array.shape)
+    if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
+        return array.reshape(-1)
+    fix = "[v] for one node v; features belong to the graph"
+    raise _wrong_shape("nodes must be one list of indices or names.", "nodes", array, 1, fix)
 
 
 def as_pairs(pairs: Any) -> np.ndarray:
@@ -199,10 +192,16 @@ def as_pairs(pairs: Any) -> np.ndarray:
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim == 2 and array.shape[1] == 2:
         return array
-    hint = f"Got shape {array.shape}. Reshape your data: [(u, v)] for one pair."
-    if array.ndim == 2 and array.shape[1] < 2:
-        hint = f"Got {array.shape[1]} feature(s) (shape={array.shape}) while a minimum of 2 is required."
-    raise InputError(f"pairs must be an m × 2 list of nodes. {hint}", "shape", setting="X", found=array.shape)
+    raise _wrong_shape("pairs must be an m × 2 list of nodes.", "X", array, 2, "[(u, v)] for one pair")
+
+
+def _wrong_shape(must: str, setting: str, array: np.ndarray, columns: int, fix: str) -> InputError:
+    hint = f"Got shape {array.shape}. Reshape your data: {fix}."
+    if array.ndim == 2 and array.shape[1] < columns:  # in scikit-learn's words, as its checks expect
+        hint = (
+            f"Got {array.shape[1]} feature(s) (shape={array.shape}) while a minimum of {columns} is required."
+        )
+    return InputError(f"{must} {hint}", "shape", setting=setting, found=array.shape)
 
 
 def as_classes(y: Any) -> np.ndarray:
@@ -217,11 +216,9 @@ def as_classes(y: Any) -> np.ndarray:
         sentence = "Unknown label type: continuous. y looks like numbers: regression is not offered."
         raise InputError(f"{sentence} Give classes.", "unsupported", setting="y")
     if y.ndim == 2 and y.shape[1] == 1:
-        from sklearn.exceptions import DataConversionWarning  # here: the import takes a second
+        from sklearn.utils.validation import column_or_1d  # here: the import takes a second
 
-        sentence = "A column-vector y was passed when a 1d array was expected: pass y.ravel()."
-        warn(sentence, DataConversionWarning)
-        return y[:, 0]
+        return column_or_1d(y, warn=True)
     return y
 
 

@@ -1,1 +1,1 @@
-"""How anything is trained: settings, the loop, checkpoints."""
+"""Training: settings, the loop, callbacks, checkpoints."""

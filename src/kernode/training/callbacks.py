@@ -1,15 +1,17 @@
-"""Callbacks: one protocol for progress, checkpoints, TensorBoard, logs and what users bring."""
+"""Callbacks: one protocol for progress, checkpoints, TensorBoard, logs and users' own."""
 
 from __future__ import annotations
 
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernode.compute.replicas import whole
+from kernode.errors import MissingExtraError
 from kernode.progress import log_event
 
 if TYPE_CHECKING:
@@ -38,21 +40,21 @@ class Callback:
     """
 
     def on_fit_begin(self, loop: TrainingLoop) -> None:
-        """Training begins, or goes on after a pause."""
+        """Training begins, or continues after a pause."""
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """An epoch is done."""
 
     def on_fit_end(self, loop: TrainingLoop) -> None:
-        """Training ends, pauses or is interrupted (``loop.interrupted``)."""
+        """Training has ended, paused or been interrupted (``loop.interrupted``)."""
 
     def part(self, name: str) -> Callback:
-        """The callback for one of several trainings that make up a fit; mostly the same object."""
+        """Return the callback for one of several trainings that make up a fit; mostly the same object."""
         return self
 
 
 class Verbose(Callback):
-    """Print a line to stderr now and then (1), or of nearly every epoch (2)."""
+    """Print the progress to stderr every two seconds (1), or for nearly every epoch (2)."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = min(whole("verbose", verbose, 0), 2)
@@ -94,3 +96,56 @@ def describe_epoch(name: str, epoch: int, epochs: int, values: dict[str, np.ndar
     shown = [f", {title} {values[key].mean():.1f} %" for key, title in titles.items() if key in values]
     loss = f", loss {values['loss'].mean():.4g}" if "loss" in values and not shown else ""
     return f"{name or 'training'}: epoch {epoch} of {epochs}{''.join(shown)}{loss}"
+
+
+_MOST_REPLICAS = 16  # of which each has a curve; the mean always has one
+
+
+class TensorBoard(Callback):
+    """Write the figures of every training to a folder of its name within ``folder``.
+
+    A folder that exists is left alone: the next is called name-2.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise MissingExtraError(
+                "TensorBoard is not installed: pip install 'kernode[tensorboard]'.",
+                package="tensorboard", extra="tensorboard",
+            ) from None  # fmt: skip
+        self._new, self.folder = SummaryWriter, Path(folder)
+        self._writers: dict[str, Any] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TensorBoard:
+        """Write to the same folder from a copy, as scikit-learn's clone makes it."""
+        return TensorBoard(self.folder)
+
+    def on_fit_begin(self, loop: TrainingLoop) -> None:
+        """Open a folder, unless this training goes on."""
+        if loop.name not in self._writers or loop.epoch == 0:
+            name, number = "".join(c if c.isalnum() or c in "-_. " else "-" for c in loop.name), 1
+            path = self.folder / (name or "training")
+            while path.exists():
+                number += 1
+                path = path.with_name(f"{name or 'training'}-{number}")
+            self._writers[loop.name] = self._new(str(path))
+
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """Write the mean of the replicas, and each where they are few."""
+        writer = self._writers[loop.name]
+        for name, figures in loop.latest.items():
+            title = name.replace("_", " ")
+            if name == "hop_weights":  # r × (H+1)
+                for hop, weight in enumerate(figures.mean(axis=0)):
+                    writer.add_scalar(f"{title}/{hop} hops", float(weight), loop.epoch)
+                continue
+            writer.add_scalar(f"{title}/mean", float(figures.mean()), loop.epoch)
+            if 1 < len(loop.seeds) <= _MOST_REPLICAS:
+                for seed, figure in zip(loop.seeds, figures, strict=True):
+                    writer.add_scalar(f"{title}/seed {seed}", float(figure), loop.epoch)
+
+    def on_fit_end(self, loop: TrainingLoop) -> None:
+        """Write what is left to the files."""
+        self._writers[loop.name].flush()

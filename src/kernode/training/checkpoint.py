@@ -1,4 +1,4 @@
-"""Training that can be interrupted at any epoch and goes on as if nothing had happened."""
+"""Checkpoints: training resumes after any epoch as if it had not been interrupted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HISTORY = "history."
 
 @dataclass
 class Checkpoint(Callback):
-    """Write the whole state of training to a file, and go on from it.
+    """Write the state of training to a file, and resume from it.
 
     - ``every``: write it after each so many epochs, and when the run is interrupted.
     - ``resume``: True goes on from the file, which must exist; False starts anew, and then no such file may
@@ -52,7 +52,7 @@ class Checkpoint(Callback):
             raise bad_setting("resume", "True, False or 'if there'", self.resume)
 
     def part(self, name: str) -> Checkpoint:
-        """The file of one of several trainings that make up a fit; "" is the fit itself.
+        """Return the checkpoint of one of several trainings that make up a fit; "" is the fit itself.
 
         To go on with the fit not all of these files need exist: some trainings had not begun.
         """
@@ -64,7 +64,7 @@ class Checkpoint(Callback):
     def on_fit_begin(self, loop: TrainingLoop) -> None:
         """Restore the state, before the first epoch."""
         if loop.epoch == 0:
-            loop.history.extend(self._restore(loop))
+            loop.history = self._restore(loop)
             if loop.epoch > loop.epochs:
                 raise InputError(
                     f"{self.path} has {loop.epoch} epochs, more than the {loop.epochs} to be trained. Give "
@@ -83,27 +83,25 @@ class Checkpoint(Callback):
             self._write(loop)
 
     def on_fit_end(self, loop: TrainingLoop) -> None:
-        """Write the last whole epoch."""
+        """Write the last complete epoch."""
         if loop.interrupted or not self.seconds:
             self._write(loop)
 
     def _write(self, loop: TrainingLoop) -> None:
         if loop.is_within_epoch or loop.epoch <= self._written:
             return
-        if not loop.history[-1]["loss"].isfinite().any():
+        if not loop.history["loss"][-1].isfinite().any():
             return  # diverged: the file keeps the last state that was good
-        columns = {
-            _HISTORY + name: torch.stack([epoch[name] for epoch in loop.history]) for name in loop.history[0]
-        }
+        columns = {_HISTORY + name: values for name, values in loop.history.items()}
         with deferred_interrupt():
             write_tensors(self.path, "checkpoint", loop.state | columns, loop.facts)
         self._written, self._since = loop.epoch, time.monotonic()
 
-    def _restore(self, loop: TrainingLoop) -> list[dict[str, Tensor]]:
-        """Fill the loop's state in place from the file, if it is to be; return the history of its epochs."""
+    def _restore(self, loop: TrainingLoop) -> dict[str, Tensor]:
+        """Fill the loop's state from the file, where it is to resume; return the history of its epochs."""
         if not self.path.exists() or not self.resume:
             self.check()
-            return []
+            return {}
         saved, written = read_tensors(self.path, "checkpoint")
         _require_same_run(self.path, loop.facts, written)
         with complete(self.path), torch.no_grad():
@@ -112,11 +110,13 @@ class Checkpoint(Callback):
                     raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(loop.state[name].shape)}")
                 loop.state[name].copy_(values)
             device = next(iter(loop.state.values())).device
-            columns = {name: value.to(device) for name, value in part(saved, _HISTORY).items()}
-            return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            history = {name: values.to(device) for name, values in part(saved, _HISTORY).items()}
+            if len({len(values) for values in history.values()}) > 1:
+                raise ValueError("its history has epochs of different numbers")
+            return history
 
     def epochs(self) -> int | None:
-        """How many epochs the file holds; None where it does not exist."""
+        """Return the number of epochs in the file; None where it does not exist."""
         if not self.path.exists():
             return None
         saved, _ = read_tensors(self.path, "checkpoint")
@@ -144,7 +144,7 @@ class Checkpoint(Callback):
 
 
 def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]) -> None:
-    """Raise where a file is of another training than the one to go on, and say what differs."""
+    """Raise where a file belongs to another training, and say what differs."""
     differing = sorted(name for name in facts if written.get(name) != facts[name])
     if not differing:
         return
@@ -161,7 +161,7 @@ def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]
 
 
 def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What a file holds of each replica, for stacks that may be others: a GPU trains more of them as one.
+    """Return the saved state in the present stacks, which may differ: a GPU trains more replicas as one.
 
     Names are ``stack_0.parameters.…``, and the first axis counts a stack's replicas.
     """
@@ -178,6 +178,6 @@ def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, 
 
 
 def describe_files(files: Iterable[Checkpoint]) -> str:
-    """Say what files hold: "a.safetensors holds 200 epochs and b.safetensors 30 epochs"."""
+    """Describe files: "a.safetensors holds 200 epochs and b.safetensors 30 epochs"."""
     said = [f"{one.path} {'holds ' * (at == 0)}{one.epochs()} epochs" for at, one in enumerate(files)]
     return " and ".join(said)

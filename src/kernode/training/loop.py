@@ -1,4 +1,4 @@
-"""The loop that every kind of training shares: stacks of replicas, epoch by epoch, the best epoch kept."""
+"""The training loop: stacks of replicas, epoch by epoch, the best epoch kept."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ from kernode.training.callbacks import EpochLog
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.run import Run
 from kernode.training.settings import Training
-from kernode.training.stopping import BestEpoch
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves: parameters of the kept epochs, and how it went. r replicas, E epochs run."""
+    """Result of training: parameters of the kept epochs, and the history. r replicas, E epochs run."""
 
     parameters: Parameters
     epochs: np.ndarray  # r: the epoch that was kept
@@ -42,10 +41,50 @@ class Trained:
     prepared: Any = field(compare=False, repr=False, default=None)  # by the map, of the graph learned from
 
 
-class Learner(ABC):
-    """Replicas that learn as one: parameters, optimiser, and the best of each so far."""
+@dataclass
+class BestEpoch:
+    """The best epoch of every replica so far: highest validation score, then lowest validation loss."""
 
-    score = "validation_accuracy"  # what of a record says which epoch is best
+    parameters: Parameters
+    score: Tensor
+    loss: Tensor
+    epoch: Tensor
+
+    @classmethod
+    def before_training(cls, parameters: Parameters, replicas: int, place: Place) -> BestEpoch:
+        """Begin with the first parameters and a score that any epoch beats."""
+        return cls(
+            {name: p.detach().clone() for name, p in parameters.items()},
+            torch.full((replicas,), -torch.inf, dtype=torch.float64, device=place.device),
+            torch.full((replicas,), torch.inf, dtype=place.dtype, device=place.device),
+            torch.zeros(replicas, dtype=torch.int64, device=place.device),
+        )
+
+    def update(
+        self, epoch: int | Tensor, parameters: Parameters, score: Tensor, loss: Tensor, training: Training
+    ) -> None:
+        """Keep this epoch's parameters for the replicas whose best epoch it is."""
+        if training.selection == "last":
+            better = torch.ones_like(score, dtype=torch.bool)
+        else:
+            better = (score > self.score) | ((score == self.score) & (loss < self.loss))
+            better &= loss.isfinite()  # NaN is never the best
+            if (rule := training.stopping_rule) is not None:
+                better &= rule.goes_on(epoch, self)
+        if better.device.type == "cpu" and not better.any():
+            return
+        self.score.copy_(torch.where(better, score, self.score))
+        self.loss.copy_(torch.where(better, loss, self.loss))
+        self.epoch.copy_(torch.where(better, epoch, self.epoch))
+        for name, best in self.parameters.items():
+            chosen = better.view(-1, *(1,) * (best.dim() - 1))
+            best.copy_(torch.where(chosen, parameters[name].detach(), best))
+
+
+class Learner(ABC):
+    """A stack of replicas: parameters, optimiser, and the best epoch of each so far."""
+
+    score = "validation_accuracy"  # the figure that chooses the epoch
     capturable = False  # whether an epoch runs on a GPU without waiting for it
     ranks = ALONE  # the processes that learn as one
     prepared: Any = None  # by the map, of the graph learned from
@@ -64,12 +103,12 @@ class Learner(ABC):
 
     @property
     def current(self) -> Parameters:
-        """What is evaluated and may be kept: the parameters, or their average where there is one."""
+        """Parameters that are evaluated and may be kept: the average, where there is one."""
         return self.parameters if self.average is None else self.average.parameters
 
     @property
     def shares_evaluation(self) -> bool:
-        """Whether a step may use what evaluation computed: not a replayed one, nor that of an average."""
+        """True where a step may reuse what evaluation computed: not if replayed or averaged."""
         return not self.capturable and self.average is None
 
     def keep_for_step(self, value: Tensor | None) -> None:
@@ -77,24 +116,24 @@ class Learner(ABC):
         self._left = None if value is None else (value, self.optimiser.flat._version)
 
     def take_for_step(self) -> Tensor | None:
-        """What the last evaluation left, once, if no parameter has moved since."""
+        """Return the tensor that the last evaluation kept, once, if no parameter has changed since."""
         left, self._left = self._left, None
         return left[0] if left is not None and left[1] == self.optimiser.flat._version else None
 
     def references(self) -> Tensor | None:
-        """What answers need of the training data at the kept epoch: r × …, or None."""
+        """Return what prediction needs of the training data at the kept epoch: r × …, or None."""
         return None
 
     @abstractmethod
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """What is minimised in this epoch, as ``loss``, and its parts: one number per replica each."""
+        """Return the loss of this epoch, as ``loss``, and its parts: one number per replica each."""
 
     @abstractmethod
     def evaluate(self) -> dict[str, Tensor]:
-        """How good the parameters are on validation data, without dropout."""
+        """Return the validation figures, without dropout."""
 
     def step(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """One step of the optimiser for every replica."""
+        """Take one step of the optimiser for every replica."""
         losses = self.losses(epoch)
         loss = losses["loss"]
         # A sum, not ones as upstream gradients: to compare shapes torch would import sympy, half a second.
@@ -107,13 +146,13 @@ class Learner(ABC):
         return {name: value.detach() for name, value in losses.items()}
 
     def advance(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """One epoch: learn, evaluate, keep what is better. Returns one value per replica and name.
+        """Train one epoch, evaluate, and keep it where it is better. Returns one value per replica and name.
 
         The epoch may be a number on the device, so that a captured epoch can be replayed.
         """
         record = self.step(epoch) | self.evaluate()
-        if not self.ranks.alone:
-            record = _agreed(self.ranks, record)
+        if not self.ranks.alone:  # rank 0's figures: all keep the same epoch and stop at the same one
+            record = _in_one_message(self.ranks.broadcast, record)
         score = record.get(self.score, self.best.score)
         self.best.update(
             epoch, self.current, score, record.get("validation_loss", self.best.loss), self.training
@@ -121,13 +160,13 @@ class Learner(ABC):
         return record
 
     def replayed(
-        self, act: Callable[[int | Tensor], dict[str, Tensor]], kept: int = 1
+        self, act: Callable[[int | Tensor], dict[str, Tensor]]
     ) -> Callable[[int], dict[str, Tensor]]:
-        """One of this learner's acts, captured where that is possible; see :func:`captured`."""
-        return captured(act, self.optimiser.flat.device, kept) if self.capturable else act
+        """Return one of this learner's methods, captured where that is possible; see :func:`captured`."""
+        return captured(act, self.optimiser.flat.device) if self.capturable else act
 
     def state(self, name: str) -> dict[str, Tensor]:
-        """All tensors that change from epoch to epoch, by name."""
+        """Return all tensors that change from epoch to epoch, by name."""
         best = self.best
         kinds = {
             "parameters": self.parameters,
@@ -161,74 +200,95 @@ class TrainingLoop:
         self.state = {
             name: t for i, one in enumerate(learners) for name, t in one.state(f"stack_{i}").items()
         }
-        self.history: list[dict[str, Tensor]] = []
+        self.history: dict[str, Tensor] = {}  # figures of every epoch so far: E × r each
         # Without parameters nothing can be learned.
         self.epochs = training.epochs if learners[0].parameters else 0
         self.interrupted = False
         self.is_within_epoch = False  # the state is then not that of ``epoch``
-        self._advance = [one.replayed(one.advance, self.epochs) for one in learners]
+        self._advance = [one.replayed(one.advance) for one in learners]
         self._blocks: dict[str, Tensor] = {}
         self._keeps_state = any(isinstance(one, Checkpoint) for one in self.callbacks)
         self.seconds = 0.0 if started is None else time.perf_counter() - started
 
     @property
     def epoch(self) -> int:
-        """How many epochs are done."""
-        return len(self.history)
+        """Number of epochs done."""
+        return len(next(iter(self.history.values()), ()))
 
     @property
     def latest(self) -> dict[str, np.ndarray]:
-        """The figures of the last epoch, one number per replica each; on a GPU, reading them waits for it."""
-        return {name: value.cpu().numpy() for name, value in self.history[-1].items()}
+        """Figures of the last epoch, one number per replica each; reading them waits for a GPU."""
+        return {name: values[-1].cpu().numpy() for name, values in self.history.items()}
 
     @property
     def score(self) -> str:
-        """What of validation says which epoch is best: "accuracy", "map", "auc"."""
+        """Validation figure that chooses the epoch: "accuracy", "map" or "auc"."""
         return self.learners[0].score.removeprefix("validation_")
 
     def run(self, until: int | None = None) -> None:
-        """Go on to an epoch, or to the end: the last epoch, or where training stops or diverges."""
+        """Train up to an epoch, or to the end: the last epoch, or where training stops or diverges."""
         started, last = time.perf_counter(), self.epochs if until is None else min(until, self.epochs)
-        first = not self.history
-        for callback in self.callbacks:
-            callback.on_fit_begin(self)
-        if first:
+        is_new = self.epoch == 0
+        self._notify("on_fit_begin")
+        if is_new:
             self.history = _restored(self.ranks, self.state, self.history)
         try:
-            for epoch in range(self.epoch + 1, last + 1):
-                if self._has_stopped(epoch):
-                    break
+            while self.epoch < last and not self._has_ended():
                 with deferred_interrupt() if self._keeps_state else nullcontext():
-                    self.is_within_epoch, records = True, []
-                    for advance in self._advance:
-                        records.append(advance(epoch))
-                    self.history.append(_in_block(records, self._blocks, epoch, self.epochs))
+                    self.is_within_epoch, epoch = True, self.epoch + 1
+                    self._record(epoch, [advance(epoch) for advance in self._advance])
                     self.is_within_epoch = False
-                for callback in self.callbacks:
-                    callback.on_epoch_end(self)
-                if self._has_diverged(epoch):
-                    break
+                self._notify("on_epoch_end")
         except KeyboardInterrupt:
             self.interrupted = True
             raise
         finally:
-            for callback in self.callbacks:
-                callback.on_fit_end(self)
+            self._notify("on_fit_end")
         self.seconds += time.perf_counter() - started
 
+    def _notify(self, event: str) -> None:
+        for callback in self.callbacks:
+            getattr(callback, event)(self)
+
+    def _record(self, epoch: int, records: list[dict[str, Tensor]]) -> None:
+        """Add an epoch of all stacks to the history, whose figures stand in blocks for all epochs.
+
+        Small tensors that stay, between large ones that go, keep the allocator from giving memory back: K1 on
+        500 nodes grew from 0.5 to 1.7 GB in 400 epochs.
+        """
+        for name in records[0]:
+            all_values = [record[name] for record in records]
+            values = all_values[0] if len(records) == 1 else torch.cat(all_values)
+            if name not in self._blocks:
+                block = self._blocks[name] = values.new_empty((self.epochs, *values.shape))
+                block[: epoch - 1] = self.history.get(name, block[: epoch - 1])  # restored
+            self._blocks[name][epoch - 1] = values
+            self.history[name] = self._blocks[name][:epoch]
+
+    def _has_ended(self) -> bool:
+        """Return whether all replicas have stopped or diverged; rarely checked on a GPU, since that waits."""
+        stacks, rule = self.learners, self.training.stopping_rule
+        if self.epoch == 0 or (stacks[0].optimiser.flat.is_cuda and self.epoch % 20):
+            return False
+        if rule is not None and not any(bool(rule.goes_on(self.epoch + 1, one.best).any()) for one in stacks):
+            return True
+        if bool(self.history["loss"][-1].isfinite().any()):
+            return False  # a loss alone may come back
+        return not any(bool(_finite(one.parameters).any()) for one in stacks)
+
     def recorded(self, name: str) -> np.ndarray:
-        """One of the figures of every epoch so far: E × r."""
-        return torch.stack([record[name] for record in self.history]).cpu().numpy()
+        """Return one of the figures of every epoch so far: E × r."""
+        return self.history[name].cpu().numpy()
 
     def validated(self) -> np.ndarray:
-        """What says which epoch is best, of every epoch so far (E × r), in percent; −inf for NaN."""
+        """Return the validation figure that chooses the epoch, in percent, E × r; −inf for NaN."""
         score = self.recorded(self.learners[0].score)
         return np.where(np.isfinite(self.recorded("validation_loss")), score, -np.inf)
 
     def trained(self) -> Trained:
-        """What the epochs so far have left."""
-        learners, history = self.learners, self.history
-        _require_convergence(learners, history)
+        """Return the result of the epochs so far."""
+        learners = self.learners
+        _require_convergence(learners, self.history)
         names = learners[0].best.parameters
         references = [held for one in learners if (held := one.references()) is not None]
         return Trained(
@@ -236,48 +296,16 @@ class TrainingLoop:
                 name: torch.cat([o.best.parameters[name] for o in learners]).contiguous() for name in names
             },
             epochs=torch.cat([one.best.epoch for one in learners]).cpu().numpy(),
-            history={name: self.recorded(name) for name in (history[0] if history else {})},
+            history={name: self.recorded(name) for name in self.history},
             seconds=self.seconds,
             threads=torch.get_num_threads(),
             prepared=learners[0].prepared,
             references=torch.cat(references) if references else None,
         )
 
-    def _has_stopped(self, epoch: int) -> bool:
-        """Whether no replica goes on; on a GPU not asked in each epoch, since asking waits."""
-        rule = self.training.stopping_rule
-        if rule is None or epoch == 1 or (self.learners[0].optimiser.flat.is_cuda and epoch % 20 != 1):
-            return False
-        return not any(bool(rule.goes_on(epoch, one.best).any()) for one in self.learners)
-
-    def _has_diverged(self, epoch: int) -> bool:
-        """Whether no replica has a number left to learn with; on a GPU not asked in each epoch, either."""
-        if self.learners[0].optimiser.flat.is_cuda and epoch % 20:
-            return False
-        if bool(self.history[-1]["loss"].isfinite().any()):
-            return False  # a loss alone may come back
-        return not any(bool(_finite(one.parameters).any()) for one in self.learners)
-
-
-def _in_block(
-    records: list[dict[str, Tensor]], blocks: dict[str, Tensor], epoch: int, epochs: int
-) -> dict[str, Tensor]:
-    """The records of all stacks in an epoch, as rows of blocks that hold those of all epochs.
-
-    Small tensors that stay, between large ones that go, keep the allocator from giving memory back: K1 on 500
-    nodes grew from 0.5 to 1.7 GB in 400 epochs.
-    """
-    record = records[0]
-    if len(records) > 1:
-        record = {name: torch.cat([one[name] for one in records]) for name in record}
-    for name, value in record.items():
-        if name not in blocks:
-            blocks[name] = value.new_empty((epochs, *value.shape))
-    return {name: blocks[name][epoch - 1].copy_(value) for name, value in record.items()}
-
 
 class DivergedError(KernodeError):
-    """Of some replicas training left nothing to keep; ``replicas`` says of which."""
+    """Training diverged for some ``replicas`` before there was an epoch to keep."""
 
     def __init__(self, epoch: int, replicas: list[int]) -> None:
         super().__init__(
@@ -290,19 +318,20 @@ class DivergedError(KernodeError):
         return type(self), (self.fields["epoch"], self.replicas)
 
 
-def _require_convergence(learners: Sequence[Learner], history: list[dict[str, Tensor]]) -> None:
-    broken = [epoch for epoch, record in enumerate(history, 1) if not record["loss"].isfinite().all()]
-    if not broken:
+def _require_convergence(learners: Sequence[Learner], history: dict[str, Tensor]) -> None:
+    broken = (~history["loss"].isfinite().all(dim=1)).nonzero() + 1 if history else torch.empty(0)
+    if not len(broken):
         return
     # An epoch to keep, and numbers in it.
     kept = torch.cat([(one.best.epoch > 0) & _finite(one.best.parameters) for one in learners])
+    first = int(broken[0])
     if not kept.all():
-        raise DivergedError(broken[0], (~kept).nonzero().flatten().tolist())
-    warn(f"the loss was not finite from epoch {broken[0]}; an earlier one is kept. Lower the learning rate.")
+        raise DivergedError(first, (~kept).nonzero().flatten().tolist())
+    warn(f"the loss was not finite from epoch {first}; an earlier one is kept. Lower the learning rate.")
 
 
 def _finite(parameters: Parameters) -> Tensor:
-    """Which replicas have numbers only."""
+    """Return which replicas have finite parameters."""
     each = [value.detach().isfinite().reshape(len(value), -1).all(dim=1) for value in parameters.values()]
     return torch.stack(each).all(dim=0)
 
@@ -314,46 +343,42 @@ STACK_NUMBERS = {"cpu": 2**22, "cuda": 2**30}
 
 
 def stack_slices(parameters: Parameters, nodes: int, run: Run) -> list[slice]:
-    """Which replicas train together, judged by the parameters of one of them."""
+    """Return the replicas that train together, judged by the parameters of one of them."""
     widest = max((p.shape[-1] for p in parameters.values()), default=1)
     together = max(1, STACK_NUMBERS[run.place.device.type] // (nodes * widest))
     return [slice(start, start + together) for start in range(0, run.replicas, together)]
 
 
-def _restored(
-    ranks: Ranks, state: dict[str, Tensor], history: list[dict[str, Tensor]]
-) -> list[dict[str, Tensor]]:
-    """A state and its history as the first rank has read them: it alone has a checkpoint."""
+def _restored(ranks: Ranks, state: dict[str, Tensor], history: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Broadcast a state and its history from the first rank, which alone reads the checkpoint."""
     if ranks.alone:
         return history
-    on_cpu = [{name: value.cpu() for name, value in record.items()} for record in history]
-    received = ranks.broadcast_object(on_cpu)
-    if not received:
-        return history
-    with torch.no_grad():
-        for values in state.values():
-            values.copy_(ranks.broadcast(values.detach().contiguous()))
+    received = ranks.broadcast_object({name: values.cpu() for name, values in history.items()})
+    if received:
+        with torch.no_grad():
+            for values in state.values():
+                values.copy_(ranks.broadcast(values.detach().contiguous()))
     device = next(iter(state.values())).device
-    return [{name: value.to(device) for name, value in record.items()} for record in received]
+    return {name: values.to(device) for name, values in received.items()}
 
 
 def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
-    """Gradients of the whole loss, in one message.
+    """Sum the gradients of the whole loss over the ranks.
 
     Of a map's parameters each rank has what its own rows add; of all others every rank has computed the
     whole, and their mean keeps ranks from drifting apart.
     """
-    known = {name: gradient for name, gradient in gradients.items() if gradient is not None}
-    share = {name: 1 if name.startswith("map.") else ranks.size for name in known}
-    flat = ranks.add(torch.cat([g.reshape(-1) / share[name] for name, g in known.items()]))
-    pieces = flat.split([g.numel() for g in known.values()])
-    found = {name: piece.view(g.shape) for (name, g), piece in zip(known.items(), pieces, strict=True)}
-    return {name: found.get(name) for name in gradients}
+    parts = {
+        name: gradient / (1 if name.startswith("map.") else ranks.size)
+        for name, gradient in gradients.items()
+        if gradient is not None
+    }
+    return dict.fromkeys(gradients) | _in_one_message(ranks.add, parts)
 
 
-def _agreed(ranks: Ranks, record: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The first rank's figures, so that all keep the same epoch and stop at the same one."""
-    flat = ranks.broadcast(torch.cat([value.double().reshape(-1) for value in record.values()]))
-    pieces = flat.split([value.numel() for value in record.values()])
-    pairs = zip(record.items(), pieces, strict=True)
-    return {name: piece.view(value.shape).to(value.dtype) for (name, value), piece in pairs}
+def _in_one_message(send: Callable[[Tensor], Tensor], values: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Send several tensors in one collective."""
+    flat = send(torch.cat([one.reshape(-1) for one in values.values()]))
+    pieces = flat.split([one.numel() for one in values.values()])
+    pairs = zip(values.items(), pieces, strict=True)
+    return {name: piece.view(one.shape).to(one.dtype) for (name, one), piece in pairs}

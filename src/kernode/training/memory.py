@@ -21,7 +21,7 @@ def require_memory(sizes: GraphSizes, method: Any, training: Training, place: Pl
 
 
 def refusal(need: float, free: float, method: Any, place: Place) -> str:
-    """The sentence: what is needed, what is free, and what would help."""
+    """Return the message: what is needed, what is free, and what would help."""
     where = "memory" if place.device.type == "cpu" else "the GPU's memory"
     settings = getattr(method, "map", None)
     hops, powers = getattr(settings, "hops", 1), getattr(settings, "powers", "plain")
@@ -39,7 +39,7 @@ def refusal(need: float, free: float, method: Any, place: Place) -> str:
 def refused(
     sizes: GraphSizes, methods: Mapping[str, tuple[Any, Training]], place: Place
 ) -> dict[str, InputError]:
-    """Why some of several methods do not fit, by name; raise where none of them does."""
+    """Return the errors of the methods that do not fit, by name; raise where none of them does."""
     reasons = {}
     for name, (method, training) in methods.items():
         try:
@@ -52,6 +52,6 @@ def refused(
 
 
 def least_needed(sizes: GraphSizes, method: Any, training: Training, place: Place) -> float:
-    """A lower bound of the bytes still to be taken, however few replicas train at a time."""
+    """Return a lower bound of the bytes still to be taken, however few replicas train at a time."""
     loading = sizes.graph is None and not sizes.read and place.device.type == "cpu"
     return method.least_bytes(sizes, training, place) + (sizes.graph_bytes if loading else 0.0)

@@ -1,4 +1,4 @@
-"""How a training is run: the seeds of its replicas, device and precision, threads, callbacks."""
+"""Run: seeds of the replicas, device and precision, threads and callbacks of a training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kernode.training.settings import Training
 
 @dataclass(frozen=True)
 class Run:
-    """What every training needs apart from the data and the method.
+    """Settings of a training apart from the data and the method.
 
     - ``seeds``: one for each of r replicas.
     - ``name``: what trains, for progress and logs.
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def replicas(self) -> int:
-        """r."""
+        """Number of replicas, r."""
         return len(self.seeds)
 
     @property
@@ -45,13 +45,13 @@ class Run:
         return 64 if self.place.dtype == torch.float64 else 32
 
     def draws(self, replicas: slice = slice(None)) -> Draws:
-        """The draws of some of the replicas."""
+        """Return the draws of some of the replicas."""
         return Draws(torch.tensor(self.seeds[replicas], dtype=torch.int64, device=self.place.device))
 
     def facts(
         self, graph: Graph, method: Config, training: Training, data: Iterable[np.ndarray]
     ) -> dict[str, Any]:
-        """What two runs must share for one to continue the other's checkpoint; epochs may grow."""
+        """Return what two runs must share for one to resume the other's checkpoint; epochs may grow."""
         facts = {
             "graph": graph.fingerprint,
             "method": method.to_json(),
@@ -64,13 +64,13 @@ class Run:
         return plain
 
     def with_seeds(self, seeds: tuple[int, ...]) -> Run:
-        """The same for other replicas."""
+        """Return the run of other replicas."""
         return replace(self, seeds=seeds)
 
     def called(self, name: str) -> Run:
-        """The same with a name, unless it has one."""
+        """Return the run with a name, unless it has one."""
         return self if self.name else replace(self, name=name)
 
     def part(self, name: str) -> Run:
-        """The run of one of several trainings that make up a fit: with checkpoint files of its own."""
+        """Return the run of one of several trainings that make up a fit, with checkpoint files of its own."""
         return replace(self, callbacks=tuple(one.part(name) for one in self.callbacks))

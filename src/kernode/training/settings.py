@@ -1,11 +1,12 @@
-"""How anything is trained: epochs, optimiser, dropout, which epoch is kept, precision."""
+"""Settings of training: epochs, optimiser, dropout, selection of the epoch, stopping, precision."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from torch import Tensor
@@ -14,8 +15,11 @@ from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
 from kernode.config import LATER, RUNTIME, Config, require_setting
 from kernode.errors import InputError, warn
-from kernode.training.stopping import MOST_EPOCHS, Patience, Stopping
 
+if TYPE_CHECKING:
+    from kernode.training.loop import BestEpoch
+
+MOST_EPOCHS = 10_000_000
 _RATES = ("dropout", "input_dropout")
 PER_REPLICA = ("learning_rate", "weight_decay", *_RATES)
 # What has no effect where nothing is learned.
@@ -23,6 +27,32 @@ OF_LEARNING = frozenset(
     {"epochs", "learning_rate", "weight_decay", "selection", "select_by", "patience", "stopping"}
     | {"averaging"}
 )
+
+
+@dataclass(frozen=True)
+class Stopping(Config):
+    """Base class of stopping rules; implement :meth:`goes_on`."""
+
+    @abstractmethod
+    def goes_on(self, epoch: int | Tensor, best: BestEpoch) -> Tensor:
+        """Return which of r replicas still train in an epoch (r booleans), from the best epochs before it.
+
+        A replica that does not go on keeps its best epoch, also in a stack whose other replicas go on.
+        """
+
+
+@dataclass(frozen=True)
+class Patience(Stopping):
+    """Stop a replica after so many epochs without a better one."""
+
+    epochs: int
+
+    def __post_init__(self) -> None:
+        whole("patience", self.epochs, 1, MOST_EPOCHS)
+
+    def goes_on(self, epoch: int | Tensor, best: BestEpoch) -> Tensor:
+        """Return where the best epoch is at most ``epochs`` ago."""
+        return epoch - best.epoch <= self.epochs
 
 
 @dataclass(frozen=True)
@@ -82,21 +112,21 @@ class Training(Config):
 
     @property
     def stopping_rule(self) -> Stopping | None:
-        """When a replica stops before its last epoch; None: never."""
+        """Rule by which a replica stops before the last epoch, or None."""
         if self.stopping is not None or self.patience is None:
             return self.stopping
         return Patience(self.patience)
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Settings that have no effect next to the others."""
+        """Settings that have no effect given the others."""
         unused = {"select_by"} if self.selection == "last" else set()
         if self.epochs == 0:
             unused |= OF_LEARNING - {"epochs", "selection"} | {*_RATES}
         return frozenset(unused)
 
     def without_selection(self) -> Training:
-        """The same without a choice of the epoch; where a rule would end it, for the usual number."""
+        """Return the settings without a choice of the epoch; with a stopping rule, for the default number."""
         epochs = self.epochs if self.stopping_rule is None else min(self.epochs, Training.epochs)
         return replace(self, selection="last", patience=None, stopping=None, epochs=epochs)
 

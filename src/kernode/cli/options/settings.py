@@ -16,7 +16,7 @@ from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
-    from kernode.training.tensorboard import TensorBoard
+    from kernode.training.callbacks import TensorBoard
 
 _HELP = (
     "A setting by its part: training.patience=50, map.hops=3, map='GCN(hidden=(64,))', table.weight=km, "
@@ -123,7 +123,7 @@ def board_of(folder: Path | None) -> TensorBoard | None:
     """The callback that writes to a folder, if one is given; rank 0 writes."""
     if folder is None or rank():
         return None
-    from kernode.training.tensorboard import TensorBoard
+    from kernode.training.callbacks import TensorBoard
 
     check_folder(folder)
     return TensorBoard(folder)
