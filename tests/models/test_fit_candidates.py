@@ -19,7 +19,6 @@ from kernode.models.fit import (
     RUNGS,
     best_validation,
     checkpoint_parts,
-    choose,
     fit_candidates,
     rungs,
     survivors,
@@ -83,6 +82,14 @@ def courses(draw, most=8):
     runs = draw(st.integers(1, 3))
     lengths = draw(st.lists(st.integers(1, LAST + 40), min_size=1, max_size=most))
     return [50.0 + 10 * random.binomial(4, 0.02, size=(length, runs)) for length in lengths]
+
+
+def choose(validated):
+    """Which of some candidates is kept, if every one had trained to its end."""
+    left = list(range(len(validated)))
+    for epoch, count in rungs(len(left)):
+        left = [left[i] for i in survivors([validated[i] for i in left], epoch, count)]
+    return left[0]
 
 
 def one_by_one(validated):

@@ -22,6 +22,7 @@ from kernode.progress import log_event
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import TrainingLoop
 from kernode.training.memory import refused
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
 Candidates = Mapping[str, tuple[Any, Training]]  # a method and its training, by the name of the variant
@@ -42,15 +43,11 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     ``epochs_tried`` after how many epochs.
     """
     candidates, run = within_memory(task, candidates), task.run
-    for one in run.callbacks:
-        if isinstance(one, Checkpoint):
-            one.check(checkpoint_parts(candidates))
+    check_checkpoints(run, checkpoint_parts(candidates))
     several = len(candidates) > 1
     varies = any(method.varies_by_replica(training) for method, training in candidates.values())
     few = several and task.shares_validation and not varies and run.replicas > JUDGES
     judging = task.of(slice(JUDGES)) if few else task
-    validated: dict[str, float] = {}  # in percent, the mean of the replicas
-    epochs: dict[str, int] = {}
     with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
         loops: dict[str, TrainingLoop] = {}
         for name, (method, training) in candidates.items():
@@ -61,27 +58,19 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
                                      "no-effect", setting="checkpoint")  # fmt: skip
                 method = task.method_for(method)
                 return task.fitted(method, training, method.train(task, training), variant=name, **about)
-            part = judging.run.part(name if several else "").called(name)
-            loops[name] = judging.with_run(part).begin(task.method_for(method), training)
+            loops[name] = begin_candidate(judging, name if several else "", name, method, training)
         log_start(judging, " or ".join(candidates), candidates, threads)
-        for epoch, count in rungs(len(loops)):
-            for name, loop in loops.items():
-                loop.run(epoch)
-                validated[name] = max(0.0, best_validation(loop.validated(), epoch))
-                epochs[name] = min(epoch, loop.epoch)
-            left = survivors([loop.validated() for loop in loops.values()], epoch, count)
-            loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+        loops, validated, epochs = halved(loops, rungs(len(loops)))
         chosen, loop = next(iter(loops.items()))
         method, training = candidates[chosen]
-        method = task.method_for(method)
         if few:
-            loop = task.with_run(run.part(REPLICAS).called(chosen)).begin(method, training)
+            loop = begin_candidate(task, REPLICAS, chosen, method, training)
         loop.run()
         trained = loop.trained()
     kept = trained.epochs.tolist()
     said = f"{loop.name} took {trained.seconds:.1f} s, epochs kept: {kept}"
     log_event("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
-    on = task.fitted(method, training, trained, variant=chosen, **about)
+    on = task.fitted(task.method_for(method), training, trained, variant=chosen, **about)
     if several:
         validated[chosen], epochs[chosen] = on.model.validated(loop.score), loop.epoch
         _log_choice(chosen, loop.score, validated, epochs)
@@ -90,6 +79,40 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
             epochs_tried={name: epochs[name] for name in candidates},
         )
     return on
+
+
+def begin_candidate(
+    task: Task[Any], checkpoint: str, name: str, method: Any, training: Training
+) -> TrainingLoop:
+    """The training of one candidate before its first epoch, with a name and a checkpoint file of its own."""
+    own = task.with_run(task.run.part(checkpoint).called(name))
+    return own.begin(own.method_for(method), training)
+
+
+def halved(
+    loops: dict[str, TrainingLoop], rungs: Sequence[tuple[int, int]]
+) -> tuple[dict[str, TrainingLoop], dict[str, float], dict[str, int]]:
+    """Train to each rung, where those that validate best go on.
+
+    Returns these, and of all of them the validation in percent and the epochs after which it was seen.
+    """
+    validated: dict[str, float] = {}  # the mean of the replicas
+    epochs: dict[str, int] = {}
+    for epoch, count in rungs:
+        for name, loop in loops.items():
+            loop.run(epoch)
+            validated[name] = max(0.0, best_validation(loop.validated(), epoch))
+            epochs[name] = min(epoch, loop.epoch)
+        left = survivors([loop.validated() for loop in loops.values()], epoch, count)
+        loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+    return loops, validated, epochs
+
+
+def check_checkpoints(run: Run, names: Sequence[str]) -> None:
+    """Raise where files of other trainings have the names of a run's checkpoints."""
+    for one in run.callbacks:
+        if isinstance(one, Checkpoint):
+            one.check(names)
 
 
 def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
@@ -168,15 +191,3 @@ def survivors(validated: Sequence[np.ndarray], epoch: int, left: int) -> list[in
     ranked = sorted(range(len(validated)), key=lambda i: -best_validation(validated[i], epoch))
     return sorted(ranked[:left])
 
-
-def choose(validated: Sequence[np.ndarray]) -> int:
-    """Which candidate is kept, if every one had trained to its end: by its validation, E × r each.
-
-    >>> slow, fast = np.linspace(0, 90, 200)[:, None], np.full((200, 1), 70.0)
-    >>> choose([slow, fast]), choose([slow, fast - 20])
-    (1, 0)
-    """
-    left = list(range(len(validated)))
-    for epoch, count in rungs(len(left)):
-        left = [left[i] for i in survivors([validated[i] for i in left], epoch, count)]
-    return left[0]

@@ -49,7 +49,6 @@ class Learner(ABC):
     capturable = False  # whether an epoch runs on a GPU without waiting for it
     ranks = ALONE  # the processes that learn as one
     prepared: Any = None  # by the map, of the graph learned from
-    _left: tuple[Tensor, int] | None = None  # by evaluation for the next step, and the parameters' version
 
     def __init__(
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
@@ -66,20 +65,6 @@ class Learner(ABC):
     def current(self) -> Parameters:
         """What is evaluated and may be kept: the parameters, or their average where there is one."""
         return self.parameters if self.average is None else self.average.parameters
-
-    @property
-    def shares_evaluation(self) -> bool:
-        """Whether a step may use what evaluation computed: not a replayed one, nor that of an average."""
-        return not self.capturable and self.average is None
-
-    def keep_for_step(self, value: Tensor | None) -> None:
-        """Keep a tensor of the evaluation for the next step."""
-        self._left = None if value is None else (value, self.optimiser.flat._version)
-
-    def take_for_step(self) -> Tensor | None:
-        """What the last evaluation left, once, if no parameter has moved since."""
-        left, self._left = self._left, None
-        return left[0] if left is not None and left[1] == self.optimiser.flat._version else None
 
     def references(self) -> Tensor | None:
         """What answers need of the training data at the kept epoch: r × …, or None."""

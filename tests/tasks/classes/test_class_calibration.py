@@ -13,7 +13,7 @@ from graphs import CLUSTERS
 from kernode.errors import KernodeWarning
 from kernode.io.node_split import random_split
 from kernode.metrics.calibration import calibration_error, error_by_chance
-from kernode.tasks.classes.calibration import Tempering, fit_calibration, fit_temperings
+from kernode.tasks.classes.calibration import Tempering, fit_calibration, fit_tempering
 from kernode.tasks.classes.evaluation import calibration_lines, calibration_report
 from kernode.tasks.classes.model import NodeModel
 from refusals import refused
@@ -59,7 +59,7 @@ def test_a_tempering_of_softmax_is_temperature_scaling():
 @pytest.mark.parametrize(("temperature", "floor"), [(0.3, 0.01), (1.0, 0.05), (2.5, 0.02), (0.05, 0.1)])
 def test_the_tempering_that_classes_were_drawn_from_is_found(temperature, floor):
     p, truth = made_up(temperature, floor)
-    (found,) = fit_temperings(p[None], truth[None])
+    found = fit_tempering(p, truth)
     assert found.temperature == pytest.approx(temperature, rel=0.15)
     assert found.floor == pytest.approx(floor, abs=0.02)
     chances = found(p)
@@ -81,7 +81,7 @@ def test_no_other_search_finds_a_better_one():
         confident = np.where(chances.argmax(axis=1) == truth, top, 1 - top)
         return -np.log(own).sum() - np.log(confident).sum() + at[0] ** 2 / 2
 
-    (found,) = fit_temperings(p[None], truth[None])
+    found = fit_tempering(p, truth)
     best = min(minimize(loss, start, method="Nelder-Mead").fun for start in ((0, 0), (1, -2), (-1, 2)))
     share = (found.floor - 1 / 152) / (0.5 - 1 / 152)
     share = np.clip(share, 1e-9, 1 - 1e-9)
@@ -93,7 +93,7 @@ def test_runs_with_nodes_of_their_own_are_fitted_together_where_each_has_few():
     p, truth = (np.stack(values) for values in zip(*pairs, strict=True))
     found = fit_calibration(p, truth, 40)
     assert found.runs == (found.together,) * 5
-    assert found.together == fit_temperings(p.reshape(1, 40, 4), truth.reshape(1, 40))[0]
+    assert found.together == fit_tempering(p.reshape(40, 4), truth.ravel())
 
 
 @pytest.mark.parametrize("variant", ["k1", "k3"])
@@ -213,6 +213,5 @@ def test_scaling_lowers_the_error_of_probabilities_that_were_too_sure():
 
 @pytest.mark.parametrize("m", [8, 100])
 def test_nobody_is_surer_than_so_many_right_answers_can_show(m):
-    p = np.tile([0.98, 0.01, 0.01], (1, m, 1))
-    (found,) = fit_temperings(p, np.zeros((1, m), int))
+    found = fit_tempering(np.tile([0.98, 0.01, 0.01], (m, 1)), np.zeros(m, int))
     assert found.floor == pytest.approx(1 / (m + 2), rel=0.01)

@@ -287,31 +287,6 @@ def test_on_cora_replicas_equal_runs_made_alone_over_200_epochs(cora):
         assert np.abs(stack[seed] - test_probabilities(seed, 1)[0]).max() < 1e-8
 
 
-# what evaluation leaves for the next step
-
-
-@pytest.mark.parametrize("method", [JOINT, replace(JOINT, map=kn.maps.GCN())], ids=["HopMLP", "GCN"])
-def test_what_evaluation_leaves_for_the_next_step_changes_no_bit(method):
-    class Forget(kn.Callback):
-        def on_epoch_end(self, loop):
-            for one in loop.learners:
-                one._left = None
-
-    shared = trained(method, seeds=(0, 1)).history
-    anew = trained(method, seeds=(0, 1), callbacks=(Forget(),)).history
-    assert all(np.array_equal(shared[name], anew[name]) for name in shared)
-
-
-def test_what_evaluation_left_is_not_used_after_the_parameters_have_moved():
-    moved, fresh = (node_task().begin(JOINT.for_classes(3), SHORT) for _ in range(2))
-    for loop in (moved, fresh):
-        loop.run(1)
-        with torch.no_grad():
-            loop.learners[0].optimiser.flat.mul_(0.5)
-    fresh.learners[0]._left = None
-    assert torch.equal(*(loop.learners[0].losses(2)["loss"] for loop in (moved, fresh)))
-
-
 # explicit and factored hop operators
 
 

@@ -94,44 +94,6 @@ def test_kept_epoch_has_the_best_validation_auc():
         assert by_epoch[epoch - 1, i] == by_epoch[:, i].max()
 
 
-@pytest.mark.parametrize(
-    ("method", "training", "shared"),
-    [
-        (LinkMethod(HopMLP((), 4), Linear(), scaled=True), SHORT, True),
-        (LinkMethod(HopMLP((6,), 4), Linear()), replace(SHORT, dropout=0.0), True),
-        (LinkMethod(HopMLP((6,), 4), Linear()), replace(SHORT, dropout=0.5), False),
-        (LinkMethod(HopMLP((), 4), Linear()), replace(SHORT, input_dropout=0.5), False),
-        (LinkMethod(HopMLP((), 4), Linear(), variational=True), SHORT, False),
-        (LinkMethod(HopMLP((), 4), Linear()), replace(SHORT, averaging=0.5), False),
-        (LINK_METHODS["gae"], replace(SHORT, dropout=0.0), False),
-    ],
-)
-def test_a_step_from_where_the_evaluation_left_off_gives_the_same_bits(method, training, shared):
-    left = []
-
-    class Forget(kn.Callback):
-        def on_epoch_end(self, loop):
-            left.append(loop.learners[0]._left is not None)
-            loop.learners[0]._left = None
-
-    quick = run_loop(link_task(seeds=(0, 1)), method, training)
-    slow = run_loop(link_task(seeds=(0, 1), callbacks=(Forget(),)), method, training)
-    assert left == [shared] * 10
-    assert all(np.array_equal(quick.history[key], values) for key, values in slow.history.items())
-    assert all(torch.equal(quick.parameters[key], value) for key, value in slow.parameters.items())
-
-
-def test_a_step_never_begins_from_parameters_that_have_moved():
-    learner = learner_of(LinkMethod(HopMLP((), 4), Linear()))
-    learner.evaluate()
-    with torch.no_grad():
-        learner.parameters["map.weight_0"].mul_(2)
-    moved = learner.losses(1)["loss"]
-    assert torch.equal(moved, learner.losses(1)["loss"])
-    learner.evaluate()
-    assert torch.equal(moved, learner.losses(1)["loss"])
-
-
 def test_wide_replicas_train_in_several_stacks_with_the_same_result(monkeypatch):
     whole = run_loop(link_task(seeds=range(5)), LINK_METHODS["rbf"], SHORT)
     monkeypatch.setitem(STACK_NUMBERS, "cpu", 2 * 120 * 8)

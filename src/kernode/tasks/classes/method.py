@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.draws import Draws, Dropout
+from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, replica, take
 from kernode.config import Config, changed, require_part
@@ -22,7 +22,6 @@ from kernode.kernels import BaseKernel
 from kernode.losses import Joint, Loss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
-from kernode.maps.base import StagedMap
 from kernode.metrics.accuracy import accuracy
 from kernode.models.changes import Changes, changed_kernel, changed_loss, changed_map, flat
 from kernode.models.method import KernelMethod
@@ -151,26 +150,6 @@ class Method(KernelMethod, NodeMethod):
             shape = len(draws.seeds), classes
             parameters["class_bias"] = torch.zeros(shape, dtype=place.dtype, device=place.device)
         return parameters
-
-    def first_layer(self, parameters: Parameters, prepared: Any) -> Tensor | None:
-        """What evaluation and the next training step share, where the map has such a part."""
-        if not isinstance(self.map, StagedMap):
-            return None
-        return self.map.first_layer(part(parameters, "map."), prepared)
-
-    def embed(
-        self,
-        parameters: Parameters,
-        prepared: Any,
-        dropout: Dropout | None = None,
-        first: Tensor | None = None,
-    ) -> Tensor:
-        """g of every node: r × n × d; from its first layer, where that has been computed already."""
-        own = part(parameters, "map.")
-        if first is None or (dropout is not None and dropout.of_input is not None):
-            return self.map(own, prepared, dropout)
-        assert isinstance(self.map, StagedMap)
-        return self.map.later_layers(own, prepared, first, dropout)
 
     def scores(
         self,

@@ -22,6 +22,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
+from kernode.compute.stack import part
 from kernode.config import changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
@@ -275,7 +276,8 @@ class CorrectAndSmooth(Propagation):
     ) -> Tensor:
         """The base's class probabilities of all nodes: n × r × c."""
         prepared = self.base.map.prepare(graph, place) if prepared is None else prepared
-        scores = self.base.embed(parameters, prepared) + parameters["class_bias"][:, None]
+        g = self.base.map(part(parameters, "map."), prepared, None)
+        scores = g + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
 
     def varies_by_replica(self, training: Training) -> bool:

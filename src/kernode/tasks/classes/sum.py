@@ -28,10 +28,11 @@ from kernode.metrics.accuracy import accuracy
 from kernode.models.fit import (
     AGAIN,
     Candidates,
-    best_validation,
+    begin_candidate,
+    check_checkpoints,
     fit_candidates,
+    halved,
     log_start,
-    survivors,
     within_memory,
 )
 from kernode.models.method import KernelMethod
@@ -40,7 +41,6 @@ from kernode.tasks.classes.calibration import Tempering, calibration_of
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import DivergedError, TrainingLoop
 from kernode.training.settings import Training
 
@@ -169,30 +169,21 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
     Weights are found by greedy selection on the validation nodes.
     """
     candidates, run = within_memory(task, _in_reach(task, candidates)), task.run
-    for one in run.callbacks:
-        if isinstance(one, Checkpoint):
-            one.check(["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
+    check_checkpoints(run, ["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
-    tried: dict[str, float] = {}  # validation accuracy in percent
-    epochs: dict[str, int] = {}
     with sharing(), cpu_threads(run.threads) as threads:
         log_start(task, " and ".join(candidates), candidates, threads)
         for name, (method, training) in candidates.items():
-            part = task.with_run(run.part(name).called(name))
             if method.closed_form:
                 quiet = task.with_run(replace(run, callbacks=()))  # there is nothing to watch
                 fitted[name] = fit_candidates(quiet, {name: (method, training)})
-                tried[name], epochs[name] = float(_accuracies(fitted[name], task.nodes).mean()), 0
             else:
-                loops[name] = part.begin(task.method_for(method), training)
-        for epoch, count in RUNGS:
-            for name, loop in loops.items():
-                loop.run(epoch)
-                tried[name] = max(0.0, best_validation(loop.validated(), epoch))
-                epochs[name] = min(epoch, loop.epoch)
-            left = survivors([loop.validated() for loop in loops.values()], epoch, count)
-            loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+                loops[name] = begin_candidate(task, name, name, method, training)
+        loops, tried, epochs = halved(loops, RUNGS)
+        for name, on in fitted.items():
+            found = on.probabilities(task.nodes.validation).argmax(axis=-1)
+            tried[name], epochs[name] = float(accuracy(found, task.nodes.validation_labels).mean()), 0
         for name, loop in loops.items():
             loop.run()
             try:
@@ -297,11 +288,6 @@ def _member(name: str, on: NodeModelOnGraph, weight: float, validation: float = 
         epochs,
         round(validation, 4),
     )
-
-
-def _accuracies(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
-    """Accuracy in percent on the validation nodes: r."""
-    return accuracy(on.probabilities(nodes.validation).argmax(axis=-1), nodes.validation_labels)
 
 
 def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:

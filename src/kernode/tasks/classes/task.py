@@ -105,26 +105,19 @@ class NodeLearner(KernelLearner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
         draws, method = self.draws.at(epoch), self.method
-        g = self._embed(self.parameters, self.dropout.at(draws), self.take_for_step())
+        g = self._embed(self.parameters, self.dropout.at(draws))
         g = take(g, self.training_nodes.nodes)  # the loss sees no other node
         return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
 
-    def _embed(
-        self, parameters: Parameters, dropout: Dropout | None = None, first: Tensor | None = None
-    ) -> Tensor:
+    def _embed(self, parameters: Parameters, dropout: Dropout | None = None) -> Tensor:
         """g of every node, or where ranks share them of those that train or validate: r × n × d."""
-        g = self.method.embed(parameters, self.prepared, dropout, first)
+        g = self.method.map(part(parameters, "map."), self.prepared, dropout)
         return g if self.known is None else rows_for_all(self.known, g)
 
+    @torch.no_grad()
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
-        first = self.method.first_layer(self.parameters, self.prepared) if self.shares_evaluation else None
-        self.keep_for_step(first)
-        return self._evaluate_from(None if first is None else first.detach())
-
-    @torch.no_grad()
-    def _evaluate_from(self, first: Tensor | None) -> dict[str, Tensor]:
-        g = self._embed(self.current, None, first)
+        g = self._embed(self.current)
         values = {}
         if self.validation.shape[1]:
             scores = self.method.scores(self.current, g, self.training_nodes, self.validation)

@@ -11,8 +11,6 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from kernode.compute.draws import Dropout
-from kernode.compute.stack import Parameters
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.adjacency import from_upper
@@ -20,7 +18,6 @@ from kernode.graph.edits import with_edges
 from kernode.graph.lookup import Positions, as_classes
 from kernode.io.edge_split import EdgeSplit, draw_non_edges, is_edge, split_edges
 from kernode.losses.link_cross_entropy import EdgePairs
-from kernode.maps.hop_mlp import HopSum
 from kernode.metrics.ranking import auc
 from kernode.models.task import KernelLearner, Task
 from kernode.training.loop import Trained
@@ -47,31 +44,22 @@ class LinkLearner(KernelLearner):
         self.pairs: EdgePairs = method.loss.prepare(split.graph, device, task.others)
         self.validation = torch.tensor(split.validation, device=device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=device)[None]
-        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(self.parameters, task)
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
         draws = self.draws.at(epoch)
-        embedded, divergence = self.take_for_step(), None
-        if embedded is None:
-            embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
+        embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         loss = self.method.loss(
             self.pairs, lambda pairs: self.method.logits(self.parameters, embedded, pairs), draws
         )
         return {"loss": loss if divergence is None else loss + divergence}
 
+    @torch.no_grad()
     def evaluate(self) -> dict[str, Tensor]:
         """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
         if not self.validation.shape[1]:
             return {}
-        shares = self._shares and self.shares_evaluation
-        with torch.set_grad_enabled(shares):
-            embedded, _ = self.method.embed(self.current, self.prepared)
-        self.keep_for_step(embedded if shares else None)
-        return self._evaluate_from(embedded.detach())
-
-    @torch.no_grad()
-    def _evaluate_from(self, embedded: Tensor) -> dict[str, Tensor]:
+        embedded, _ = self.method.embed(self.current, self.prepared)
         linked = self.method.logits(self.current, embedded, self.validation)
         others = self.method.logits(self.current, embedded, self.validation_negatives)
         return {
@@ -153,23 +141,6 @@ class LinkTask(Task["LinkModelOnGraph"]):
         return LinkModelOnGraph(
             model, self.graph, self.run.place, prepared=trained.prepared, held_out=self.held_out
         )
-
-
-_HELD = 2**27  # numbers that all replicas together may hold from an evaluation to the next step: 0.5 GB
-
-
-def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
-    """Whether g is the same in training and outside: with Eq. 7 where nothing is dropped or drawn."""
-    drops = dropout.input_rates is not None or (
-        "dropout" not in method.map.ignored_settings and bool(dropout.rates.any())
-    )
-    return isinstance(method.map, HopSum) and not drops and not method.variational
-
-
-def _can_be_held(parameters: Parameters, task: LinkTask) -> bool:
-    """Whether what the gradient needs of every layer, before and after it, can wait, of all replicas."""
-    widths = sum(p.shape[-1] for p in parameters.values() if p.dim() == 3)
-    return 2 * widths * task.split.graph.n_nodes * task.run.replicas <= _HELD
 
 
 def as_links(y: Any) -> np.ndarray:
