@@ -235,6 +235,19 @@ class ModelOnGraph:
             vars(found)["g"] = self.g
         return found
 
+    def facts(self) -> dict[str, Any]:
+        """What a report says first: what was trained, and how."""
+        model = self.model
+        return {
+            "dataset": model.dataset,
+            "variant": model.variant,
+            "replicas": len(model.seeds),
+            "seed": model.seeds[0],
+            "device": self.place.device.type,
+            "threads": model.threads,
+            "epochs": model.training.epochs,
+        }
+
     def find(self, nodes: Any) -> np.ndarray:
         """Indices of nodes, by name or by index."""
         return self.graph.find(as_nodes(nodes))

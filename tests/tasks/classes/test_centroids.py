@@ -46,10 +46,3 @@ def test_gram_blocks_do_not_change_nearest_centroids(monkeypatch):
     whole = centroid_scores(RBF(), {}, g, members, nodes)
     monkeypatch.setattr(method, "GRAM_BLOCK", 40)
     assert torch.allclose(centroid_scores(RBF(), {}, g, members, nodes), whole)
-
-
-@pytest.mark.parametrize("kernel", [Normalized(Linear()), RBF()])
-def test_of_no_nodes_there_are_no_scores_of_every_class(kernel):
-    g = torch.randn(2, 9, 3, dtype=torch.float64, generator=RANDOM)
-    members = NodesByClass.of(np.arange(6)[None], np.arange(6)[None] % 2, 3, CPU)
-    assert centroid_scores(kernel, {}, g, members, torch.empty(1, 0, dtype=torch.int64)).shape == (2, 0, 3)

@@ -16,7 +16,6 @@ from kernode.metrics.calibration import calibration_error, error_by_chance
 from kernode.tasks.classes.calibration import Tempering, fit_calibration, fit_tempering
 from kernode.tasks.classes.evaluation import calibration_lines, calibration_report
 from kernode.tasks.classes.model import NodeModel
-from refusals import refused
 
 SPLIT = random_split(CLUSTERS.labels, (0.4, 0.2, 0.4), 0)
 TAUGHT = CLUSTERS.labels[SPLIT.train]
@@ -48,12 +47,6 @@ def test_a_tempering_keeps_every_order_and_sums_to_one(temperature, floor, seed)
     assert np.allclose(chances.sum(axis=1), 1)
     assert (chances.argmax(axis=1) == p.argmax(axis=1)).all()
     assert (np.diff(np.take_along_axis(chances, p.argsort(axis=1), 1), axis=1) >= 0).all()
-
-
-def test_a_tempering_of_softmax_is_temperature_scaling():
-    scores = np.random.default_rng(0).standard_normal((6, 3))
-    assert np.allclose(Tempering(2.5)(softmax(scores)), softmax(scores / 2.5))
-    assert np.allclose(Tempering()(softmax(scores)), softmax(scores))
 
 
 @pytest.mark.parametrize(("temperature", "floor"), [(0.3, 0.01), (1.0, 0.05), (2.5, 0.02), (0.05, 0.1)])
@@ -171,31 +164,6 @@ def test_abstaining_gives_none_below_the_threshold_and_the_same_class_above():
     assert 0 < sum(one is None for one in found) < len(found)
     assert all(a == b for a, b in zip(found, answers, strict=True) if a is not None)
     assert np.array_equal(model.predict(SPLIT.test, abstain=1e-9), answers)
-
-
-@pytest.mark.parametrize("abstain", [0, -0.1, 1.0001, float("nan"), True, "sure"])
-def test_a_threshold_that_is_no_probability_is_refused(abstain):
-    with refused("setting", setting="abstain"):
-        fitted(replicas=1, epochs=1).predict([0], abstain=abstain)
-
-
-def test_a_report_has_errors_of_runs_chance_and_coverage():
-    model = fitted()
-    truth = CLUSTERS.labels[SPLIT.test]
-    found = model.report(SPLIT.test, truth)["calibration"]
-    by_run = model.model_.on(CLUSTERS).probabilities(SPLIT.test)
-    for i, run in enumerate(model.model_.calibration.runs):
-        chances = run(by_run[i])
-        expected = calibration_error(chances.max(axis=1), chances.argmax(axis=1) == truth)
-        assert found["runs"][i] == pytest.approx(expected, abs=1e-3)
-    assert found["error_mean"] == pytest.approx(np.mean(found["runs"]), abs=1e-3)
-    assert 0 < found["by_chance"] < found["by_chance_at_most"]
-    assert sum(one["nodes"] for one in found["bins"]) == 3 * len(truth)
-    together = model.predict_proba(SPLIT.test)
-    error = calibration_error(together.max(axis=1), together.argmax(axis=1) == truth)
-    assert found["ensemble"]["error_mean"] == pytest.approx(error, abs=1e-3)
-    before = [calibration_error(run.max(axis=1).astype(float), run.argmax(axis=1) == truth) for run in by_run]
-    assert found["error_uncalibrated"] == pytest.approx(np.mean(before), abs=1e-3)
 
 
 def test_scaling_lowers_the_error_of_probabilities_that_were_too_sure():

@@ -50,17 +50,11 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNode
     if graph.listed is not None:
         sizes["unlisted"] = graph.n_unlisted  # nodes that only edges mention
     figures = {
-        "dataset": graph.name,
-        "variant": model.variant,
+        **on.facts(),
         **model.choice,
         **members_of(model),
         "select_by": model.training.select_by,
         "split": model.split,
-        "replicas": len(model.seeds),
-        "seed": model.seeds[0],
-        "device": on.place.device.type,
-        "threads": model.threads,
-        "epochs": model.training.epochs,
         "test": evaluate(on, *of("test"), on.classes.classes, labelled),
         "validation": _accuracies(on.probabilities(validation), true_validation),
         "hop_weights": None if weights is None else _without_nan(weights.mean(axis=0)),

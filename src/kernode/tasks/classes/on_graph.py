@@ -161,7 +161,19 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
     new: list[Any] = [one for one in dict.fromkeys(y.tolist()) if one not in known]
     classes = (*known, *new)
     numbers = np.array([classes.index(one) for one in y.tolist()])
-    train, labels, weights = _joined(model.train, model.train_labels, model.train_weights, nodes, numbers)
+    kept = ~np.isin(model.train, nodes)  # q × m
+    if len(set(kept.sum(axis=1).tolist())) > 1:  # rows must be of one length
+        raise InputError(
+            "some of these nodes trained some replicas and not others, as each replica had its own split. "
+            "Leave them out, or train with one split.",
+            "conflict",
+        )
+
+    def joined(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return np.concatenate([rows[kept].reshape(len(rows), -1), np.tile(more, (len(rows), 1))], axis=1)
+
+    train, labels = joined(model.train, nodes), joined(model.train_labels, numbers)
+    weights = None if model.train_weights is None else joined(model.train_weights, np.ones(len(nodes)))
     members = NodesByClass.of(train, labels, len(classes), on.place.device, weights)
     held = references(method.kernel, on.g, members).cpu().numpy()
     extended = replace(
@@ -169,30 +181,6 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
         calibration=None,  # it was fitted on answers by other centroids
     )  # fmt: skip
     return replace(on, model=extended, known_g=on.g, prepared=None)
-
-
-def _joined(
-    train: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, nodes: np.ndarray, numbers: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Training nodes (q × m) and labels with more of them; who has a new class has it in every row."""
-    labels, q = labels.copy(), len(train)
-    for node, number in zip(nodes.tolist(), numbers.tolist(), strict=True):
-        labels[train == node] = number
-    inside = np.array([np.isin(nodes, row) for row in train])  # q × new
-    if (inside.any(axis=0) != inside.all(axis=0)).any():  # rows must be of one length
-        raise InputError(
-            "some of these nodes trained some replicas and not others, as each replica had its own split. "
-            "Leave them out, or train with one split.",
-            "conflict",
-        )
-    fresh = ~inside[0]
-
-    def wider(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
-        return np.concatenate([rows, np.tile(more, (q, 1))], axis=1)
-
-    ones = np.ones(int(fresh.sum()))
-    weights = None if weights is None else wider(weights, ones)
-    return wider(train, nodes[fresh]), wider(labels, numbers[fresh]), weights
 
 
 def similar_in_shares(
