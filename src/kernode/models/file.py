@@ -1,4 +1,4 @@
-"""The file of a model: tensors, and facts about them. Files of earlier versions are read, too."""
+"""Model files: tensors with metadata. Files of earlier versions are read, too."""
 
 from __future__ import annotations
 
@@ -84,16 +84,16 @@ def _check(model: Model) -> None:
     """Raise unless seeds, parameters and kept epochs are of equally many replicas."""
     r, texts = len(model.seeds), (model.dataset, model.fingerprint, model.variant)
     if not r or not all(type(seed) is int for seed in model.seeds) or model.precision not in (32, 64):
-        raise ValueError("seeds or precision are not integers that there are")
+        raise ValueError("seeds or precision are not valid integers")
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a name is not text")
     for name, value in model.parameters.items():
         if not value.dim() or len(value) != r:
-            raise ValueError(f"{name} has not a part for each of {r} replicas")
+            raise ValueError(f"{name} does not have an entry for each of {r} replicas")
         if value.isnan().any():  # a module's buffer may well be infinite
             raise ValueError(f"{name} has NaN values")
     if model.kept_epochs is not None and model.kept_epochs.shape != (r,):
-        raise ValueError("kept_epochs are not one for each replica")
+        raise ValueError("kept_epochs does not have an entry for each replica")
     model.check()
 
 

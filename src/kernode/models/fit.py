@@ -122,7 +122,7 @@ def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
 
 
 def within_memory(task: Task[Any], candidates: Candidates) -> Candidates:
-    """Those that fit into memory; the first alone where nothing can choose."""
+    """Return the candidates that fit into memory; the first alone without validation data."""
     sizes, place = GraphSizes.of(task.graph), task.run.place
     if not task.validates and len(candidates) > 1:
         first, *others = candidates
@@ -142,7 +142,7 @@ def within_memory(task: Task[Any], candidates: Candidates) -> Candidates:
 
 
 def log_start(task: Task[Any], name: str, candidates: Candidates, threads: int) -> None:
-    """Log what begins to train on what."""
+    """Log the start of a training."""
     run, sizes = task.run, task.sizes
     amounts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sizes.items())
     log_event(
@@ -190,4 +190,3 @@ def survivors(validated: Sequence[np.ndarray], epoch: int, left: int) -> list[in
     """Which candidates go on after an epoch, in their order; the first of equals first."""
     ranked = sorted(range(len(validated)), key=lambda i: -best_validation(validated[i], epoch))
     return sorted(ranked[:left])
-

@@ -113,16 +113,16 @@ class Calibration:
     nodes: int  # it was fitted on
 
     def of_runs(self, probabilities: np.ndarray) -> np.ndarray:
-        """Each run's calibrated probabilities: r × m × c."""
+        """Calibrated probabilities of each replica: r × m × c."""
         return np.stack([run(own) for run, own in zip(self.runs, probabilities, strict=True)])
 
     def of_replicas(self, replicas: list[int]) -> Calibration:
-        """The same with some of the runs; the mean over one is that run."""
+        """Return the calibration of some replicas; the mean of one is that replica."""
         runs = tuple(self.runs[i] for i in replicas)
         return Calibration(runs, runs[0] if len(runs) == 1 else self.together, self.nodes)
 
     def for_others(self, r: int) -> Calibration:
-        """For r runs of the same method that were trained on more nodes, after these had chosen it."""
+        """Return the calibration for r replicas of the method trained again on more nodes."""
         return Calibration((self.together,) * r, self.together, self.nodes)
 
     def to_json(self) -> dict[str, Any]:
@@ -131,13 +131,13 @@ class Calibration:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Calibration:
-        """What :meth:`to_json` described."""
+        """Build from :meth:`to_json`."""
         runs = tuple(Tempering(**run) for run in values["runs"])
         return cls(runs, Tempering(**values["together"]), values["nodes"])
 
 
 def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | None:
-    """By the validation nodes of what was just trained; None where they are too few, or answers not finite.
+    """Calibrate by the validation nodes; None where they are too few, or probabilities not finite.
 
     Slightly optimistic: validation nodes chose the epoch, too.
     """
@@ -152,7 +152,7 @@ def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | 
 
 
 def fit_calibration(by_run: np.ndarray, truth: np.ndarray, nodes: int) -> Calibration:
-    """By what runs (r × m × c) answer about nodes with true class numbers (q × m), so many different ones.
+    """Calibrate probabilities of replicas (r × m × c) by true classes (q × m) of so many different nodes.
 
     Where runs have nodes of their own, no node is held out of all: what single runs need on their nodes, all
     of them taken together, serves their mean, which then is a little too unsure.

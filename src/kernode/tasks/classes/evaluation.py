@@ -1,4 +1,4 @@
-"""How good a classifier's answers are: accuracy, classes, calibration, retrieval, baselines."""
+"""Evaluation of a node classifier: accuracy, classes, calibration, retrieval, baselines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
 def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNodes | None) -> Report:
-    """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
+    """Return the report of a fit on splits of a graph's labels; test nodes are scored here only."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
 
     def of(part: str) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +126,7 @@ def _without_nan(weights: np.ndarray) -> list[float | None]:
 
 
 def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any] | None:
-    """How well each replica's K̄ finds nodes of the same class among q × t nodes, and the mean and spread."""
+    """Retrieval of nodes of the same class by each replica's K̄ among q × t nodes, with mean and spread."""
     r = len(on.model.seeds)
     rows = np.minimum(np.arange(r), len(nodes) - 1)
     found = [retrieval_of_run(on, i, nodes[row], truth[row]) for i, row in enumerate(rows)]
@@ -170,7 +170,7 @@ def retrieval_of_run(
 def calibration_report(
     calibration: Calibration | None, by_run: np.ndarray, nodes: np.ndarray, truth: np.ndarray
 ) -> dict[str, Any]:
-    """Of runs with such probabilities (r × t × c) about nodes (q × t) with true class numbers (q × t).
+    """Calibration of replicas' probabilities (r × t × c) for nodes (q × t) with true classes (q × t).
 
     Errors of single replicas, their mean, and what chance explains of that mean. Bins and coverage
     count the nodes of all runs. ``ensemble`` has the same of all runs together, where they share nodes.
@@ -193,7 +193,7 @@ def calibration_report(
 def _figures(
     before: np.ndarray, probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray
 ) -> dict[str, Any]:
-    """Figures of calibrated probabilities (r × t × c), and the error before."""
+    """Figures of calibrated probabilities (r × t × c), and the error without calibration."""
 
     def errors(of: np.ndarray) -> list[float]:
         return list(map(calibration_error, of.max(axis=-1).astype(np.float64), of.argmax(axis=-1) == truth))

@@ -1,4 +1,4 @@
-"""A classifier of nodes on a graph: representations, kernel, probabilities, new nodes and new labels."""
+"""A node classifier on a graph: representations, kernel, probabilities, new nodes and new labels."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class NodeModelOnGraph(ModelOnGraph):
 
     @cached_property
     def classes(self) -> ClassNames:
-        """What class numbers stand for, and the known class of every node."""
+        """Names of the class numbers, and the known class of every node."""
         return ClassNames.of(self.model, self.graph, self.has_training_nodes)
 
     def gather_rows(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
-        """A g that has rows of some nodes (of whatever shape), and where they stand in it.
+        """Return a g with the rows of some nodes, and the nodes' positions in it.
 
-        That is g itself, but where ranks share the nodes: then these nodes' rows alone come together.
+        That is g itself, except where ranks share the graph: then the rows of these nodes are gathered.
         """
         if not isinstance(self.graph, GraphShare):
             return self.g, nodes
@@ -52,9 +52,9 @@ class NodeModelOnGraph(ModelOnGraph):
 
     @torch.no_grad()
     def probabilities(self, nodes: Any = None) -> np.ndarray:
-        """As the method gives them: r × m × c, for nodes (m, or q × m where replicas differ; all if None).
+        """Class probabilities before calibration: r × m × c.
 
-        They order the classes; how likely a class is :meth:`calibrated` says.
+        ``nodes``: m, or q × m where replicas differ; None for all nodes.
         """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
         indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
@@ -68,16 +68,15 @@ class NodeModelOnGraph(ModelOnGraph):
         return found
 
     def calibrated(self, nodes: Any = None) -> np.ndarray:
-        """Class probabilities of nodes (m) by all replicas together, calibrated where the model is: m × c."""
+        """Mean class probabilities of the replicas, calibrated where the model is: m × c."""
         return self.model.calibrated(self.probabilities(nodes).mean(axis=0))
 
     @torch.no_grad()
     def extended(self, larger: Graph) -> NodeModelOnGraph:
         """The same model after nodes or edges arrived: :func:`kernode.graph.growth.extended` of this graph.
 
-        g equals what the whole larger graph gives, degrees of old neighbours included, but is computed only
-        where it can differ: within ``reach`` edges of a node whose edges or features changed. Elsewhere it
-        keeps its bits. Weights stay as they were learned.
+        g is that of the larger graph, but computed only where it can differ: within ``reach`` edges of a
+        node whose edges or features changed. Elsewhere it keeps its bits. Parameters stay as they are.
         """
         if not self.model.method.has_kernel:
             return replace(self, graph=larger, prepared=None)
@@ -110,18 +109,10 @@ class NodeModelOnGraph(ModelOnGraph):
         return replace(self, model=self.model.of_replicas(replicas), known_g=known, prepared=None)
 
     @cached_property
-    def references(self) -> Tensor | None:
-        """What stands for training nodes that are not in the graph; None where they are."""
-        held = self.model.references
-        return (
-            None if self.has_training_nodes or held is None else torch.from_numpy(held).to(self.place.device)
-        )
-
-    @cached_property
     def class_references(self) -> Tensor:
-        """What nearest centroids compare with: held by the model, or computed of the training nodes here."""
-        if self.references is not None:
-            return self.references
+        """Vectors that nearest centroids compare with: from the model, or from the training nodes here."""
+        if not self.has_training_nodes and self.model.references is not None:
+            return torch.from_numpy(self.model.references).to(self.place.device)
         return references(self.model.method.kernel, self.g, self.training_nodes)
 
     @cached_property
@@ -186,7 +177,7 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
 def similar_in_shares(
     on: NodeModelOnGraph, queries: np.ndarray, k: int, among: np.ndarray | None = None
 ) -> list[SimilarNodes]:
-    """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
+    """As :meth:`NodeKernel.similar`, over all ranks: each searches its own nodes, and the best are kept."""
     share, method = on.graph, on.model.method
     assert isinstance(share, GraphShare)
     rows_of_queries, at = on.gather_rows(queries)
@@ -196,7 +187,7 @@ def similar_in_shares(
         rows = rows[np.isin(rows + share.start, among)]
     here: list[list[tuple[int, float]]] = [[] for _ in queries]
     if len(rows):
-        # The rank's own nodes, and after them those that are asked about: one more, for these may be found.
+        # The rank's own nodes, then the queries. k + 1, because a query may be found itself.
         g = torch.cat([on.g, rows_of_queries[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
         kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
         found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)

@@ -66,7 +66,7 @@ class Propagation(NodeMethod):
 
     @property
     def settings(self) -> list[tuple[Any, ...]]:
-        """What validation chooses from."""
+        """Settings that validation chooses from."""
         return list(product(*(getattr(self, name) for name in self.choices)))
 
     @abstractmethod
@@ -76,7 +76,7 @@ class Propagation(NodeMethod):
     def base_probabilities(
         self, parameters: Parameters, graph: Graph, place: Place, prepared: Any = None
     ) -> Tensor | None:
-        """What is spread in addition to labels: n × r × c."""
+        """Probabilities that are spread in addition to labels: n × r × c."""
         return None
 
     def choose(self, task: NodeTask, before: Tensor | None) -> tuple[np.ndarray, Parameters]:
@@ -96,7 +96,7 @@ class Propagation(NodeMethod):
         return accuracies, {name: torch.tensor(values, dtype=kind) for name, values, kind in chosen}
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
-        """Those of all nodes at once, since labels pass through all of them."""
+        """Computed for all nodes at once, since labels pass through all of them."""
         if "probabilities" not in on.cache:
             on.cache["probabilities"] = self._all_probabilities(on)
         return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
@@ -160,7 +160,7 @@ class LabelPropagation(Propagation):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """All that change what is trained: nothing is."""
+        """All settings of training: nothing is trained."""
         return frozenset(one.name for one in fields(Training) if not one.metadata.get("runtime"))
 
 
@@ -246,16 +246,16 @@ class CorrectAndSmooth(Propagation):
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
 
     def varies_by_replica(self, training: Training) -> bool:
-        """As the base does."""
+        """Whether settings of the base differ between replicas."""
         return self.base.varies_by_replica(training)
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Those of the base."""
+        """Settings without effect on the base."""
         return self.base.ignored_settings
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """What the base takes."""
+        """Bytes that the base needs."""
         return self.base.least_bytes(sizes, training, place)
 
 

@@ -1,4 +1,4 @@
-"""How good link scores are: AUC, AP, Hits@k and MRR, and two baselines that learn nothing."""
+"""Evaluation of link scores: AUC, AP, Hits@k and MRR, and two baselines without training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = {
 
 
 def link_report(on: LinkModelOnGraph, split: EdgeSplit) -> Report:
-    """The report of a fit: test edges are scored here, once; without any there are no figures."""
+    """Return the report of a fit; test edges are scored here only."""
     report = on.facts() | {"seconds_training": round(on.model.seconds, 3)}
     if len(split.test):
         report["test"] = _summary(on.evaluate(split.test, split.test_negatives))

@@ -1,4 +1,4 @@
-"""A trained link predictor: what its file holds, and its answers about pairs of nodes."""
+"""A trained link predictor: its fields, and its scores of node pairs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LinkModel(Model):
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
-        """Until 0.1.0 training had the settings of losses that links do not have."""
+        """Convert files of 0.1.0, where training had settings of losses that links do not have."""
         if "facts" not in facts:
             return facts
         facts = dict(facts)
@@ -80,7 +80,7 @@ class LinkModel(Model):
         return LinkModelOnGraph(self, split.graph, Place.of(self.precision, device), held_out=held_out)
 
     def summary(self) -> list[tuple[str, str]]:
-        """The model in a few lines."""
+        """Return a short description."""
         held = "every edge, none held out" if self.all_edges else "the training edges of a split"
         lines = super().summary()
         lines.insert(2, ("trained on", held))

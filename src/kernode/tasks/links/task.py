@@ -1,4 +1,4 @@
-"""The task of learning links: which pairs train and validate, and what a training step computes."""
+"""The task of learning links: training and validation pairs, and a training step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split
 
 
 class LinkLearner(KernelLearner):
-    """Replicas that learn the links of a graph."""
+    """A stack of replicas that learn the links of a graph."""
 
     score = "validation_auc"
 
@@ -70,7 +70,7 @@ class LinkLearner(KernelLearner):
 
 @dataclass(frozen=True)
 class LinkTask(Task["LinkModelOnGraph"]):
-    """The links of a graph, to be learned from its training edges."""
+    """The links of a graph, learned from its training edges."""
 
     learner: ClassVar = LinkLearner
 
@@ -126,7 +126,7 @@ class LinkTask(Task["LinkModelOnGraph"]):
     def fitted(
         self, method: LinkMethod, training: Training, trained: Trained, **about: Any
     ) -> LinkModelOnGraph:
-        """What training left, as a model on its training edges."""
+        """Return the trained model on its training edges."""
         from kernode.tasks.links.model import LinkModel, LinkModelOnGraph  # here: a model knows its task
 
         model = LinkModel(
@@ -187,7 +187,7 @@ def split_pairs(
     Of the graph only nodes, features, names and the weights of linked pairs are looked at; an edge that is
     not among the pairs is never seen. A seeded 5 % of the linked pairs (at least one) choose the epoch,
     against as many of the others where those suffice, else against pairs drawn among all that are not given.
-    Where nothing is said (None), all pairs are linked.
+    With ``linked`` None all pairs are linked.
     """
     linked = np.ones(len(pairs), dtype=bool) if linked is None else linked
     if linked.shape != (len(pairs),):
