@@ -17,13 +17,14 @@ from kernode.compute.sharing import sharing
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
 from kernode.io.sizes import GraphSizes
+from kernode.losses import Loss
 from kernode.models.task import OnGraph, Task
 from kernode.progress import log_event
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import TrainingLoop
 from kernode.training.memory import refused
 from kernode.training.run import Run
-from kernode.training.settings import Training
+from kernode.training.settings import PER_REPLICA, Training
 
 Candidates = Mapping[str, tuple[Any, Training]]  # a method and its training, by the name of the variant
 
@@ -45,7 +46,7 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     candidates, run = within_memory(task, candidates), task.run
     check_checkpoints(run, checkpoint_parts(candidates))
     several = len(candidates) > 1
-    varies = any(method.varies_by_replica(training) for method, training in candidates.values())
+    varies = any(varies_by_replica(*one) for one in candidates.values())
     few = several and task.shares_validation and not varies and run.replicas > JUDGES
     judging = task.of(slice(JUDGES)) if few else task
     with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
@@ -79,6 +80,14 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
             epochs_tried={name: epochs[name] for name in candidates},
         )
     return on
+
+
+def varies_by_replica(method: Any, training: Training) -> bool:
+    """Whether a setting of training or of the loss differs between replicas."""
+    settings = {name: getattr(training, name) for name in PER_REPLICA}
+    if isinstance(loss := getattr(method, "loss", None), Loss):
+        settings |= loss.replica_settings()
+    return any(isinstance(value, tuple) for value in settings.values())
 
 
 def begin_candidate(

@@ -16,7 +16,7 @@ from kernode.kernels import BaseKernel
 from kernode.maps import FeatureMap
 from kernode.maps.module import require_map
 from kernode.models.changes import Changes, changed_kernel, changed_map
-from kernode.training.settings import OF_LEARNING, PER_REPLICA, Training
+from kernode.training.settings import OF_LEARNING, Training
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,6 @@ class KernelMethod(Config):
             feature_map = feature_map.for_classes(width)
         return replace(self, map=feature_map, kernel=changed_kernel(self.kernel, changes.get("kernel", {})))
 
-    def varies_by_replica(self, training: Training) -> bool:
-        """Whether a setting of training differs between replicas."""
-        return any(isinstance(getattr(training, name), tuple) for name in PER_REPLICA)
-
     @property
     def learns(self) -> bool:
         """Whether there are parameters to train."""
@@ -75,4 +71,5 @@ class KernelMethod(Config):
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
         """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
-        return self.map.least_bytes(sizes, place) if training.epochs else 0.0
+        wide = self.map.for_classes(max(1, sizes.classes))
+        return wide.least_bytes(sizes, place) if training.epochs else 0.0

@@ -129,23 +129,22 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
     """Retrieval of nodes of the same class by each replica's K̄ among q × t nodes, with mean and spread."""
     r = len(on.model.seeds)
     rows = np.minimum(np.arange(r), len(nodes) - 1)
-    found = [retrieval_of_run(on, i, nodes[row], truth[row]) for i, row in enumerate(rows)]
-    by_run = [run for run in found if run is not None]
-    if len(by_run) < r:
+    every = (retrieval_of_run(on, i, nodes[row], truth[row]) for i, row in enumerate(rows))
+    if len(runs := [run for run in every if run is not None]) < r:
         return None
     names = ("map", "precision_at_10")
-    figures: dict[str, Any] = {}
-    for name, values in zip(names, zip(*by_run, strict=True), strict=True):
-        figures |= {name.removesuffix("_mean"): one for name, one in summary(name, values).items()}
-    figures["ensemble_map"] = None
+    figures: dict[str, Any] = {"ensemble_map": None}
+    for at, name in enumerate(names):
+        mean, spread = summary(name, [run[at] for run in runs]).values()
+        figures |= {name: mean, f"{name}_std": spread}
     if r > 1 and len(nodes) == 1:
         g, at_nodes = on.gather_rows(nodes[0])
         labels = torch.tensor(truth[0], device=on.place.device)
         own = part(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
         figures["ensemble_map"] = round(together[0], 4)
-    rounded = ([round(figure, 4) for figure in run] for run in by_run)
-    return figures | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
+    by_run = [{name: round(one, 4) for name, one in zip(names, run, strict=True)} for run in runs]
+    return figures | {"runs": by_run}
 
 
 def retrieval_of_run(

@@ -14,7 +14,7 @@ from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
 from kernode.io import Split, split_nodes
 from kernode.io.node_split import is_split_file
-from kernode.models.fit import Candidates, fit_candidates
+from kernode.models.fit import Candidates, fit_candidates, varies_by_replica
 from kernode.models.variants import known_name
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -279,7 +279,7 @@ def fit_in_folds(task: NodeTask, candidates: Candidates, *, sums: bool = False) 
         )
         return fit_candidates(task, {name: (method, training)})
     seeds = task.run.seeds
-    own = any(method.varies_by_replica(training) for method, training in candidates.values())
+    own = any(varies_by_replica(*one) for one in candidates.values())
     parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
     stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
     fit = fit_sum if sums else fit_candidates

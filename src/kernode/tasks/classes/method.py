@@ -88,10 +88,6 @@ class NodeMethod(Config):
         """Return the method with the settings that validation chose in a model."""
         return self
 
-    def varies_by_replica(self, training: Training) -> bool:
-        """Whether settings differ between replicas."""
-        return False
-
     @property
     def ignored_settings(self) -> frozenset[str]:
         """Training settings without effect."""
@@ -189,16 +185,6 @@ class Method(KernelMethod, NodeMethod):
     def learns(self) -> bool:
         """Whether there are parameters to train, such as the bias of the classes."""
         return self.classifier == "softmax" or super().learns
-
-    def varies_by_replica(self, training: Training) -> bool:
-        """Whether a setting of training or of the loss differs between replicas."""
-        own = self.loss.replica_settings().values()
-        return super().varies_by_replica(training) or any(isinstance(value, tuple) for value in own)
-
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """Bytes that the map needs, with an output for each class."""
-        wide = replace(self, map=self.map.for_classes(max(1, sizes.classes)))
-        return KernelMethod.least_bytes(wide, sizes, training, place)
 
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
         """Maps with a vector per node are of one graph."""

@@ -179,17 +179,14 @@ class NodeModel(Model):
             ("graph", f"{self.dataset}, {len(self.classes)} classes"),
             ("trained on", f"{self.train.shape[1]:,} nodes{own}{split}"),
         ]
-        by = self.training.select_by
+        by, members = self.training.select_by, getattr(self.method, "members", ())
         what = "mAP" if by == "map" else "accuracy"
-        members = getattr(self.method, "members", ())
         if members:
             shares = (f"{one.weight:.2f} {one.name}" for one in members)
             lines.append(("sum of kernels", ", ".join(shares)))
-            others = (f"{name} {figure:.1f} %" for name, figure in (self.chosen_by_validation or {}).items())
-            lines.append(("members alone", f"{', '.join(others)} (validation {what})"))
-        elif self.chosen_by_validation:
-            others = (f"{name} {figure:.1f} %" for name, figure in self.chosen_by_validation.items())
-            lines.append(("chosen among", f"{', '.join(others)} (validation {what})"))
+        if tried := self.chosen_by_validation:
+            figures = ", ".join(f"{name} {figure:.1f} %" for name, figure in tried.items())
+            lines.append(("members alone" if members else "chosen among", f"{figures} (validation {what})"))
         if len(values := self.history.get(f"validation_{by}", ())) and not members:
             # Label propagation tries settings in the place of epochs.
             epoch = f", at epoch {float(np.median(self.kept_epochs)):g} of {len(values)}"

@@ -245,10 +245,6 @@ class CorrectAndSmooth(Propagation):
         scores = self.base.map(part(parameters, "map."), prepared, None) + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
 
-    def varies_by_replica(self, training: Training) -> bool:
-        """Whether settings of the base differ between replicas."""
-        return self.base.varies_by_replica(training)
-
     @property
     def ignored_settings(self) -> frozenset[str]:
         """Settings without effect on the base."""
