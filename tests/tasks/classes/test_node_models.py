@@ -12,7 +12,6 @@ from scipy.sparse import csgraph
 import kernode as kn
 from graphs import clustered_graph, path_graph
 from growth import edges_of, growth
-from kernode import storage
 from kernode.compute.draws import Draws
 from kernode.graph import Graph
 from kernode.graph.edits import extended, touched
@@ -24,7 +23,6 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import MAPS
-from refusals import refused
 from tasks import DOUBLE, fit, node_task
 
 DOT, HOPS = Normalized(Linear()), HopMLP((4,), 3)
@@ -199,16 +197,6 @@ def test_on_their_own_graph_centroids_follow_training_nodes_whose_neighbours_cha
     from_training_nodes = replace(model.on(own), model=replace(model, references=None), graph=larger)
     assert np.allclose(ours, from_training_nodes.probabilities(), rtol=1e-9, atol=1e-9)
     assert not np.allclose(ours, model.on(larger).probabilities(), rtol=1e-6)  # centroids as they were
-
-
-def test_files_of_before_answer_on_their_own_graph_and_say_why_not_elsewhere(tmp_path):
-    model, graph = trained(METHODS["k2"]), clustered_graph()
-    tensors, facts = storage.read_tensors(model.save(tmp_path / "new.safetensors"), "model")
-    del tensors["references"], facts["features"], facts["format"], facts["kind"]
-    old = NodeModel.load(storage.write_tensors(tmp_path / "old.safetensors", "model", tensors, facts))
-    assert np.array_equal(old.on(graph).probabilities(), model.on(graph).probabilities())
-    with refused("unsupported", setting="graph"):
-        old.on(clustered_graph(n=40, seed=1))
 
 
 def test_when_most_of_the_graph_can_change_all_of_it_is_computed_at_once(monkeypatch):
