@@ -18,13 +18,13 @@ from kernode.tasks.classes.evaluation import calibration_lines, calibration_repo
 from kernode.tasks.classes.model import NodeModel
 
 SPLIT = random_split(CLUSTERS.labels, (0.4, 0.2, 0.4), 0)
-TAUGHT = CLUSTERS.labels[SPLIT.train]
+LABELS = CLUSTERS.labels[SPLIT.train]
 
 
 def fitted(**settings):
     chosen = {"variant": "k3", "epochs": 20, "replicas": 3, "device": "cpu", **settings}
     model = kn.NodeKernelClassifier(**chosen)
-    return model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS, validation=SPLIT.validation)
+    return model.fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
 
 
 def softmax(scores):
@@ -36,17 +36,17 @@ def made_up(temperature, floor, m=4000, c=4, seed=0):
     """Scores, and classes drawn from what their tempering says."""
     random = np.random.default_rng(seed)
     p = softmax(3 * random.standard_normal((m, c)))
-    chances = Tempering(temperature, floor)(p)
-    return p, (chances.cumsum(axis=1) > random.random(m)[:, None]).argmax(axis=1)
+    calibrated = Tempering(temperature, floor)(p)
+    return p, (calibrated.cumsum(axis=1) > random.random(m)[:, None]).argmax(axis=1)
 
 
 @given(st.floats(0.02, 50), st.floats(0, 0.5), st.integers(0, 10**6))
 def test_a_tempering_keeps_every_order_and_sums_to_one(temperature, floor, seed):
     p = np.random.default_rng(seed).dirichlet(np.ones(5), 20).astype(np.float32)
-    chances = Tempering(temperature, floor)(p)
-    assert np.allclose(chances.sum(axis=1), 1)
-    assert (chances.argmax(axis=1) == p.argmax(axis=1)).all()
-    assert (np.diff(np.take_along_axis(chances, p.argsort(axis=1), 1), axis=1) >= 0).all()
+    calibrated = Tempering(temperature, floor)(p)
+    assert np.allclose(calibrated.sum(axis=1), 1)
+    assert (calibrated.argmax(axis=1) == p.argmax(axis=1)).all()
+    assert (np.diff(np.take_along_axis(calibrated, p.argsort(axis=1), 1), axis=1) >= 0).all()
 
 
 @pytest.mark.parametrize(("temperature", "floor"), [(0.3, 0.01), (1.0, 0.05), (2.5, 0.02), (0.05, 0.1)])
@@ -55,9 +55,9 @@ def test_the_tempering_that_classes_were_drawn_from_is_found(temperature, floor)
     found = fit_tempering(p, truth)
     assert found.temperature == pytest.approx(temperature, rel=0.15)
     assert found.floor == pytest.approx(floor, abs=0.02)
-    chances = found(p)
-    right = chances.argmax(axis=1) == truth
-    assert calibration_error(chances.max(axis=1), right) < error_by_chance(chances.max(axis=1)[None])[1]
+    calibrated = found(p)
+    right = calibrated.argmax(axis=1) == truth
+    assert calibration_error(calibrated.max(axis=1), right) < error_by_chance(calibrated.max(axis=1)[None])[1]
 
 
 def test_no_other_search_finds_a_better_one():
@@ -68,10 +68,10 @@ def test_no_other_search_finds_a_better_one():
 
     def loss(at):
         floor = 1 / 152 + (0.5 - 1 / 152) / (1 + np.exp(-at[1]))
-        chances = Tempering(np.exp(at[0]), floor)(p)
-        own = np.where(truth < 0, floor / 3, chances[np.arange(150), np.maximum(truth, 0)])
-        top = chances.max(axis=1)
-        confident = np.where(chances.argmax(axis=1) == truth, top, 1 - top)
+        calibrated = Tempering(np.exp(at[0]), floor)(p)
+        own = np.where(truth < 0, floor / 3, calibrated[np.arange(150), np.maximum(truth, 0)])
+        top = calibrated.max(axis=1)
+        confident = np.where(calibrated.argmax(axis=1) == truth, top, 1 - top)
         return -np.log(own).sum() - np.log(confident).sum() + at[0] ** 2 / 2
 
     found = fit_tempering(p, truth)
@@ -93,11 +93,11 @@ def test_runs_with_nodes_of_their_own_are_fitted_together_where_each_has_few():
 def test_predict_is_what_it_was_and_agrees_with_the_probabilities(variant):
     model = fitted(variant=variant)
     mean = model.model_.on(CLUSTERS).probabilities(SPLIT.test).mean(axis=0)
-    chances = model.predict_proba(SPLIT.test)
-    assert not np.allclose(chances, mean, atol=1e-3)
+    calibrated = model.predict_proba(SPLIT.test)
+    assert not np.allclose(calibrated, mean, atol=1e-3)
     assert np.array_equal(model.predict(SPLIT.test), mean.argmax(axis=1))
-    assert np.array_equal(chances.argmax(axis=1), mean.argmax(axis=1))
-    assert chances.max() > 0.8  # nearest centroids are never so sure by themselves
+    assert np.array_equal(calibrated.argmax(axis=1), mean.argmax(axis=1))
+    assert calibrated.max() > 0.8  # nearest centroids are never so sure by themselves
 
 
 def test_a_file_keeps_the_calibration_and_one_without_answers_as_before(tmp_path):
@@ -125,7 +125,7 @@ def test_a_replica_alone_has_the_calibration_that_it_would_have_had():
 
 def test_without_validation_nodes_the_folds_calibrate():
     model = kn.NodeKernelClassifier("k3-tuned", epochs=20, replicas=2, device="cpu")
-    model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS)
+    model.fit(SPLIT.train, LABELS, graph=CLUSTERS)
     found = model.model_.calibration
     assert found.nodes > 0.9 * len(SPLIT.train)
     assert found.runs == (found.together,) * 2
@@ -135,10 +135,10 @@ def test_without_validation_nodes_the_folds_calibrate():
 def test_without_held_out_nodes_probabilities_stay_as_they_were_trained(variant):
     if variant == "k3":
         model = kn.NodeKernelClassifier(variant, training={"selection": "last", "epochs": 5}, device="cpu")
-        model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS)
+        model.fit(SPLIT.train, LABELS, graph=CLUSTERS)
     else:
         model = kn.NodeKernelClassifier(variant, device="cpu")
-        model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS, validation=SPLIT.validation)
+        model.fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation)
     assert model.model_.calibration is None
     with pytest.warns(KernodeWarning, match="as they were trained"):
         model.predict(SPLIT.test, abstain=0.5)
@@ -150,17 +150,17 @@ def test_without_held_out_nodes_probabilities_stay_as_they_were_trained(variant)
 @pytest.mark.parametrize(("count", "calibrated"), [(9, False), (10, True)])
 def test_nine_nodes_are_too_few(count, calibrated):
     model = kn.NodeKernelClassifier("k3", epochs=5, device="cpu")
-    model.fit(SPLIT.train, TAUGHT, graph=CLUSTERS, validation=SPLIT.validation[:count])
+    model.fit(SPLIT.train, LABELS, graph=CLUSTERS, validation=SPLIT.validation[:count])
     assert (model.model_.calibration is not None) == calibrated
 
 
 def test_abstaining_gives_none_below_the_threshold_and_the_same_class_above():
     model = fitted(variant="k1", epochs=3)
-    chances, answers = model.predict_proba(SPLIT.test).max(axis=1), model.predict(SPLIT.test)
-    threshold = np.sort(chances)[len(chances) // 2]  # at it there is an answer
+    calibrated, answers = model.predict_proba(SPLIT.test).max(axis=1), model.predict(SPLIT.test)
+    threshold = np.sort(calibrated)[len(calibrated) // 2]  # at it there is an answer
     found = model.predict(SPLIT.test, abstain=threshold)
     assert found.dtype == object
-    assert [one is None for one in found] == (chances < threshold).tolist()
+    assert [one is None for one in found] == (calibrated < threshold).tolist()
     assert 0 < sum(one is None for one in found) < len(found)
     assert all(a == b for a, b in zip(found, answers, strict=True) if a is not None)
     assert np.array_equal(model.predict(SPLIT.test, abstain=1e-9), answers)

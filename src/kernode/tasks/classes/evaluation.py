@@ -39,14 +39,14 @@ def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNode
     """Return the report of a fit on splits of a graph's labels; test nodes are scored here only."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
 
-    def of(part: str) -> tuple[np.ndarray, np.ndarray]:
-        rows = [getattr(split, part) for split in splits]
+    def of(role: str) -> tuple[np.ndarray, np.ndarray]:
+        rows = [getattr(split, role) for split in splits]
         nodes = np.asarray(rows[:1] if all(row is rows[0] for row in rows) else rows)
         return nodes, on.classes.known[nodes]
 
     validation, true_validation = of("validation")
     epochs = max((len(values) for values in model.history.values()), default=0)
-    sizes = {part: len(getattr(splits[0], part)) for part in ("train", "validation", "test")}
+    sizes = {role: len(getattr(splits[0], role)) for role in ("train", "validation", "test")}
     if graph.listed is not None:
         sizes["unlisted"] = graph.n_unlisted  # nodes that only edges mention
     figures = {
@@ -325,9 +325,9 @@ def baseline_lines(figures: dict[str, Any]) -> list[str]:
         rows, splits = len(one["runs"]), one["splits"]
         ours = np.mean(figures["runs"] if splits == 1 else figures["runs"][:rows])
         ahead = one["accuracy_mean"] - ours
-        parts = [f"{percent(one, 'accuracy', rows)} {NAMES[name]}"]
-        parts += [f"{rows} of {splits} splits"] if rows < splits else []
-        parts += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
-        line = ", ".join(parts)
+        notes = [f"{percent(one, 'accuracy', rows)} {NAMES[name]}"]
+        notes += [f"{rows} of {splits} splits"] if rows < splits else []
+        notes += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
+        line = ", ".join(notes)
         found.append(f"{line}: ahead by {ahead:.2f}" if ahead > 0 else line)
     return found

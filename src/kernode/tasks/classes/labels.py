@@ -60,7 +60,7 @@ def labelled(
 
 
 def require_classes(
-    nodes: np.ndarray, y: np.ndarray, graph: Graph, part: str, known: np.ndarray | None = None
+    nodes: np.ndarray, y: np.ndarray, graph: Graph, role: str, known: np.ndarray | None = None
 ) -> None:
     """Raise where a class is missing: empty, or −1.
 
@@ -79,7 +79,7 @@ def require_classes(
         more = f" (and {without.sum() - 1:,} others)" if without.sum() > 1 else ""
         node = graph.lookup.name(nodes[without][0])
         way = "" if y.dtype.kind not in "iu" else ", or give classes as text if −1 is one"
-        raise InputError(f"node {node}{more} has no label: keep it out of the {part} nodes{way}.", "missing")
+        raise InputError(f"node {node}{more} has no label: keep it out of the {role} nodes{way}.", "missing")
 
 
 def _is_none(value: Any) -> bool:
@@ -140,7 +140,7 @@ def _validating(
     if len(both):
         raise InputError(
             f"node {graph.lookup.name(both[0])} trains and validates ({len(both):,} such nodes). "
-            "Keep each in one part.",
+            "Keep each in one list.",
             "conflict", setting="validation",
         )  # fmt: skip
     return chosen, labels
@@ -280,10 +280,10 @@ def fit_in_folds(task: NodeTask, candidates: Candidates, *, sums: bool = False) 
         return fit_candidates(task, {name: (method, training)})
     seeds = task.run.seeds
     own = any(varies_by_replica(*one) for one in candidates.values())
-    parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
-    stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
+    folds = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
+    stack = task.run.with_seeds(seeds_from(seeds[0], len(folds.train)))
     fit = fit_sum if sums else fit_candidates
-    best = fit(replace(task, nodes=parts, run=stack), candidates)
+    best = fit(replace(task, nodes=folds, run=stack), candidates)
     advise_more_epochs(best.model, best.model.training.select_by)
     return fit_again(task, best.model)
 

@@ -247,7 +247,7 @@ def centroid_scores(
         for i, rows in enumerate(embedded):  # by Gram blocks, one replica after another
             by_class = members.averaging[min(i, len(members.averaging) - 1)].to(rows.dtype).T
             own = training[i : i + 1], replica(parameters, i)
-            parts = [kernel.gram(some[None], *own) @ by_class for some in rows.split(step)]
-            found.append(torch.cat(parts, dim=1))
+            blocks = [kernel.gram(some[None], *own) @ by_class for some in rows.split(step)]
+            found.append(torch.cat(blocks, dim=1))
         scores = torch.cat(found)
     return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)

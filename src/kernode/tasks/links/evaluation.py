@@ -53,16 +53,16 @@ def lines(figures: dict[str, Any]) -> list[str]:
 
 def link_baselines(split: EdgeSplit) -> dict[str, dict[str, float]]:
     """AUC, AP, Hits@k and MRR in percent of each, on the test edges; they know the training edges alone."""
-    parts = (split.test, split.test_negatives)
-    if not all(len(part) for part in parts):
+    tested = (split.test, split.test_negatives)
+    if not all(map(len, tested)):
         return {}
     degrees = np.maximum(split.graph.adjacency.astype(bool).sum(axis=1), 2)
     shared = sparse.csr_array(split.graph.adjacency.astype(bool) / np.sqrt(np.log(degrees))[None])
     features = split.graph.features
     cosines, rows = (_products, unit_rows(features)) if sparse.issparse(features) else (_cosines, features)
     scores = {
-        "edges": [_products(shared, pairs) for pairs in parts],
-        "features": [cosines(rows, pairs) for pairs in parts],
+        "edges": [_products(shared, pairs) for pairs in tested],
+        "features": [cosines(rows, pairs) for pairs in tested],
     }
     figures = {name: link_metrics(*both) for name, both in scores.items()}
     return {name: {what: round(value, 4) for what, value in one.items()} for name, one in figures.items()}

@@ -102,8 +102,8 @@ class LinkModelOnGraph(ModelOnGraph):
         rows = torch.from_numpy(self.graph.find(as_pairs(pairs))).to(self.place.device)
         method, embedded = self.model.method, self.kernel.embedded
         each = max(1, _NUMBERS // (len(embedded) * embedded.shape[-1]))
-        parts = [rows[None, some] for some in chunks(len(rows), each)] or [rows[None]]
-        found = [method.logits(self.parameters, embedded, part) for part in parts]
+        blocks = [rows[None, some] for some in chunks(len(rows), each)] or [rows[None]]
+        found = [method.logits(self.parameters, embedded, block) for block in blocks]
         return torch.cat(found, dim=1).cpu().numpy()
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
