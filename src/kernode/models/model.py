@@ -91,8 +91,20 @@ class Model(ABC):
         """Convert the metadata of files of earlier versions."""
         return facts
 
-    def check(self) -> None:  # noqa: B027 (a task may have nothing to check)
+    def check(self) -> None:
         """Raise ValueError unless the fields are consistent: a checksum does not prove that."""
+        r, texts = len(self.seeds), (self.dataset, self.fingerprint, self.variant)
+        if not r or not all(type(seed) is int for seed in self.seeds) or self.precision not in (32, 64):
+            raise ValueError("seeds or precision are not valid integers")
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("a name is not text")
+        for name, value in self.parameters.items():
+            if not value.dim() or len(value) != r:
+                raise ValueError(f"{name} does not have an entry for each of {r} replicas")
+            if value.isnan().any():  # a module's buffer may well be infinite
+                raise ValueError(f"{name} has NaN values")
+        if self.kept_epochs is not None and self.kept_epochs.shape != (r,):
+            raise ValueError("kept_epochs does not have an entry for each replica")
 
     def save(self, path: str | Path, graph: Graph | None = None) -> Path:
         """Write one .safetensors file; the same training writes the same bytes.

@@ -69,6 +69,7 @@ class NodeModel(Model):
 
     def check(self) -> None:
         """Raise unless nodes and labels are consistent; a negative node would silently be another one."""
+        super().check()
         shape, replicas = self.train.shape, len(self.seeds)
         for name in ("train", "validation", "tested"):
             if getattr(self, name) is not None:

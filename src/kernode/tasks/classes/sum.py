@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 from scipy import sparse
-from torch import Tensor
 
-from kernode.compute.draws import Dropout
 from kernode.compute.place import cpu_threads
 from kernode.compute.sharing import sharing
 from kernode.compute.stack import Parameters, take
@@ -100,9 +98,7 @@ class KernelSum(NodeMethod):
         own = ((one.method.kernel, one.width, one.weight) for one in self.members)
         return WeightedSum(*zip(*own, strict=True))
 
-    def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
-        """g of every node: r × n × Σ d_m."""
-        return KernelMethod.represent(self, parameters, prepared, dropout)  # type: ignore[arg-type]
+    represent = KernelMethod.represent  # r × n × Σ d_m
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Σ_m w_m p_m of nodes (q × m): r × m × c."""

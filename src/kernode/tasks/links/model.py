@@ -55,6 +55,7 @@ class LinkModel(Model):
 
     def check(self) -> None:
         """Raise unless held-out edges are pairs of nodes."""
+        super().check()
         if self.held_out is not None:
             require_nodes("held_out", self.held_out.reshape(-1, 2).T, 2)
 
