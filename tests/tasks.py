@@ -1,5 +1,7 @@
 """What to train on: the same nodes, edges and places in every file, in float64 by default."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from graphs import CLUSTERS
@@ -11,6 +13,7 @@ from kernode.metrics.ranking import retrieval_by_blocks
 from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
 from kernode.training.callbacks import Callback
 from kernode.training.run import Run
@@ -19,6 +22,7 @@ from kernode.training.settings import Training
 DOUBLE, SINGLE = Place.of(64), Place.of(32)
 NO_NODES = np.empty((1, 0), np.int64)
 SHORT = Training(epochs=12)
+QUICK = Training(epochs=10, learning_rate=0.05)
 
 
 def split_of(graph, seed=0):
@@ -69,6 +73,17 @@ def trained(method, training=SHORT, **task):
 def fit(task, method, training=SHORT, name="own"):
     """One method fitted to a task, as a model on its graph."""
     return fit_candidates(task, {name: (method, training)})
+
+
+def task_of(method, seeds=(0,)):
+    """A task that a method can learn: of links or of nodes."""
+    return link_task(seeds=seeds) if isinstance(method, LinkMethod) else node_task(seeds=seeds)
+
+
+@lru_cache
+def fitted_once(method):
+    """A method trained quickly on two replicas, the same for all tests of a process."""
+    return fit(task_of(method, (3, 4)), method, QUICK)
 
 
 class PowerCutError(Exception):

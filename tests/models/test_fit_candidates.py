@@ -19,7 +19,6 @@ from kernode.models.fit import (
     RUNGS,
     best_validation,
     checkpoint_parts,
-    choose,
     fit_candidates,
     rungs,
     survivors,
@@ -85,6 +84,14 @@ def courses(draw, most=8):
     return [50.0 + 10 * random.binomial(4, 0.02, size=(length, runs)) for length in lengths]
 
 
+def choose(validated):
+    """Which of some candidates is kept, if every one had trained to its end."""
+    left = list(range(len(validated)))
+    for epoch, count in rungs(len(left)):
+        left = [left[i] for i in survivors([validated[i] for i in left], epoch, count)]
+    return left[0]
+
+
 def one_by_one(validated):
     """The slow way: at every rung the worst leaves, of equals the last, until few enough are left."""
     left = list(range(len(validated)))
@@ -98,18 +105,6 @@ def one_by_one(validated):
 @given(courses())
 def test_the_one_kept_is_that_of_dropping_the_worst_one_by_one(validated):
     assert choose(validated) == one_by_one(validated)
-
-
-@given(courses(), st.integers(0, 2**31))
-def test_what_a_candidate_would_have_done_after_it_left_is_not_seen(validated, seed):
-    random, chosen, left = np.random.default_rng(seed), choose(validated), list(range(len(validated)))
-    later = [one.copy() for one in validated]
-    for epoch, count in rungs(len(validated)):
-        kept = [left[i] for i in survivors([validated[i] for i in left], epoch, count)]
-        for gone in set(left) - set(kept):
-            later[gone][epoch:] = 100 * random.random(later[gone][epoch:].shape)
-        left = kept
-    assert choose(later) == chosen
 
 
 @given(courses())
@@ -158,16 +153,6 @@ def test_the_one_that_is_kept_has_learned_what_it_learns_alone(runs, splits):
     assert best.epochs_tried[best.variant] == 12
 
 
-@pytest.mark.usefixtures("soon")
-def test_a_choice_is_the_same_every_time_and_in_its_file(tmp_path):
-    models = [fit_candidates(node_task(seeds=(0, 1)), THREE).model for _ in range(2)]
-    files = [model.save(tmp_path / f"{i}.safetensors") for i, model in enumerate(models)]
-    assert files[0].read_bytes() == files[1].read_bytes()
-    read = NodeModel.load(files[0])
-    assert read.choice == models[0].choice
-    assert {*read.epochs_tried} == {*read.chosen_by_validation} == {*THREE}
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("runs", [2, 5])
@@ -192,19 +177,6 @@ def test_a_search_that_was_cut_goes_on_to_the_same_model(tmp_path, runs, during,
     assert {*tmp_path.iterdir()} <= parts
 
 
-@pytest.mark.usefixtures("soon")
-def test_patience_ends_a_candidate_within_the_search():
-    hasty = {
-        name: (method, replace(training, epochs=40, patience=2)) for name, (method, training) in THREE.items()
-    }
-    task = node_task(seeds=(0, 1, 2))
-    each, best = alone(task, hasty), fit_candidates(task, hasty).model
-    assert same(best, each[best.variant])
-    lengths = {name: len(one.history["loss"]) for name, one in each.items()}
-    assert best.epochs_tried[best.variant] == lengths[best.variant] < 40
-    assert all(best.epochs_tried[name] <= lengths[name] for name in hasty)
-
-
 def test_where_settings_differ_between_replicas_all_of_them_judge():
     rates = replace(SHORT, learning_rate=(0.01, 0.02, 0.03, 0.04, 0.05))
     own = {"one": (METHODS["sum"], rates), "two": (METHODS["joint"], rates)}
@@ -212,16 +184,6 @@ def test_where_settings_differ_between_replicas_all_of_them_judge():
     each, best = alone(task, own), fit_candidates(task, own).model
     assert best.variant == list(own)[choose([one.history["validation_accuracy"] for one in each.values()])]
     assert same(best, each[best.variant])
-
-
-def test_what_selects_the_epochs_also_chooses_the_method():
-    by_map = {
-        name: (method, replace(training, select_by="map")) for name, (method, training) in THREE.items()
-    }
-    best = fit_candidates(node_task(seeds=(0, 1)), by_map).model
-    chosen = best.chosen_by_validation[best.variant]
-    assert chosen == round(best.validated("map"), 4) != best.validated("accuracy")
-    assert chosen == round(float(best.history["validation_map"].max(axis=0).mean()), 4)
 
 
 def test_links_are_chosen_among_in_the_same_way(tmp_path):
@@ -320,23 +282,6 @@ def test_auto_is_what_its_candidate_that_validates_best_gives_alone(tmp_path):
     assert found.model_.variant == chosen
     assert np.array_equal(found.predict_proba(range(120)), each[chosen].predict_proba(range(120)))
     assert kn.load_model(found.save(tmp_path / "m"), graph=CLUSTERS).get_params()["variant"] == chosen
-
-
-def test_what_is_set_is_what_the_kept_one_has():
-    changes = {"loss": {"margin": 0.4}, "training": {"patience": 6}, "kernel": kn.kernels.RBF()}
-    model = auto(hops=3, **changes).model_
-    assert (model.method.map.hops, model.method.loss.kernel.margin) == (3, 0.4)
-    assert (model.training.epochs, model.training.patience) == (8, 6)
-    assert model.method.kernel == kn.kernels.RBF()
-    assert [*model.chosen_by_validation] == ["diffusion", "hops", "hops-standardized"]
-
-
-def test_where_nothing_is_to_be_chosen_one_is_trained():
-    model = auto(map=kn.maps.GCN((8,))).model_
-    assert (model.variant, model.method.map.hidden, model.chosen_by_validation) == ("k3-tuned", (8,), None)
-    assert auto(epochs=0).model_.variant == "diffusion"
-    model = auto(training={"selection": "last"}).model_
-    assert (model.variant, model.chosen_by_validation, model.kept_epochs.tolist()) == ("diffusion", None, [8])
 
 
 def test_a_choice_by_map_is_by_map_and_warns_where_it_chose_nothing():

@@ -1,4 +1,4 @@
-"""The file of a model: tensors, and facts about them. Files of earlier versions are read, too."""
+"""Model files: tensors with metadata. Files of earlier versions are read, too."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_model(path: str | Path, kind: type[Model] = Model) -> Model:
         known = {one.metadata["fact"] or one.name for one in fields(found) if "fact" in one.metadata}
         require_known(facts, frozenset(known | {"graph"}))
         model = _model(found, tensors, facts, Path(path))
-        _check(model)
+        model.check()
         return model
 
 
@@ -78,23 +78,6 @@ def _model(kind: type[Model], tensors: dict[str, Tensor], facts: dict[str, Any],
         history={name: value.numpy() for name, value in part(tensors, "history.").items()},
         graph=graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None,
     )
-
-
-def _check(model: Model) -> None:
-    """Raise unless seeds, parameters and kept epochs are of equally many replicas."""
-    r, texts = len(model.seeds), (model.dataset, model.fingerprint, model.variant)
-    if not r or not all(type(seed) is int for seed in model.seeds) or model.precision not in (32, 64):
-        raise ValueError("seeds or precision are not integers that there are")
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("a name is not text")
-    for name, value in model.parameters.items():
-        if not value.dim() or len(value) != r:
-            raise ValueError(f"{name} has not a part for each of {r} replicas")
-        if value.isnan().any():  # a module's buffer may well be infinite
-            raise ValueError(f"{name} has NaN values")
-    if model.kept_epochs is not None and model.kept_epochs.shape != (r,):
-        raise ValueError("kept_epochs are not one for each replica")
-    model.check()
 
 
 def require_nodes(name: str, nodes: np.ndarray, replicas: int) -> None:

@@ -17,12 +17,14 @@ from kernode.compute.sharing import sharing
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
 from kernode.io.sizes import GraphSizes
+from kernode.losses import Loss
 from kernode.models.task import OnGraph, Task
 from kernode.progress import log_event
 from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import TrainingLoop
 from kernode.training.memory import refused
-from kernode.training.settings import Training
+from kernode.training.run import Run
+from kernode.training.settings import PER_REPLICA, Training
 
 Candidates = Mapping[str, tuple[Any, Training]]  # a method and its training, by the name of the variant
 
@@ -42,15 +44,11 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     ``epochs_tried`` after how many epochs.
     """
     candidates, run = within_memory(task, candidates), task.run
-    for one in run.callbacks:
-        if isinstance(one, Checkpoint):
-            one.check(checkpoint_parts(candidates))
+    check_checkpoints(run, checkpoint_parts(candidates))
     several = len(candidates) > 1
-    varies = any(method.varies_by_replica(training) for method, training in candidates.values())
+    varies = any(varies_by_replica(*one) for one in candidates.values())
     few = several and task.shares_validation and not varies and run.replicas > JUDGES
     judging = task.of(slice(JUDGES)) if few else task
-    validated: dict[str, float] = {}  # in percent, the mean of the replicas
-    epochs: dict[str, int] = {}
     with sharing(), cpu_threads(run.threads) as threads:  # candidates share features and hops
         loops: dict[str, TrainingLoop] = {}
         for name, (method, training) in candidates.items():
@@ -61,27 +59,19 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
                                      "no-effect", setting="checkpoint")  # fmt: skip
                 method = task.method_for(method)
                 return task.fitted(method, training, method.train(task, training), variant=name, **about)
-            part = judging.run.part(name if several else "").called(name)
-            loops[name] = judging.with_run(part).begin(task.method_for(method), training)
+            loops[name] = begin_candidate(judging, name if several else "", name, method, training)
         log_start(judging, " or ".join(candidates), candidates, threads)
-        for epoch, count in rungs(len(loops)):
-            for name, loop in loops.items():
-                loop.run(epoch)
-                validated[name] = max(0.0, best_validation(loop.validated(), epoch))
-                epochs[name] = min(epoch, loop.epoch)
-            left = survivors([loop.validated() for loop in loops.values()], epoch, count)
-            loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+        loops, validated, epochs = halved(loops, rungs(len(loops)))
         chosen, loop = next(iter(loops.items()))
         method, training = candidates[chosen]
-        method = task.method_for(method)
         if few:
-            loop = task.with_run(run.part(REPLICAS).called(chosen)).begin(method, training)
+            loop = begin_candidate(task, REPLICAS, chosen, method, training)
         loop.run()
         trained = loop.trained()
     kept = trained.epochs.tolist()
     said = f"{loop.name} took {trained.seconds:.1f} s, epochs kept: {kept}"
     log_event("trained", said, training=loop.name, seconds=round(trained.seconds, 3), epochs_kept=kept)
-    on = task.fitted(method, training, trained, variant=chosen, **about)
+    on = task.fitted(task.method_for(method), training, trained, variant=chosen, **about)
     if several:
         validated[chosen], epochs[chosen] = on.model.validated(loop.score), loop.epoch
         _log_choice(chosen, loop.score, validated, epochs)
@@ -92,6 +82,48 @@ def fit_candidates(task: Task[OnGraph], candidates: Candidates, **about: Any) ->
     return on
 
 
+def varies_by_replica(method: Any, training: Training) -> bool:
+    """Whether a setting of training or of the loss differs between replicas."""
+    settings = {name: getattr(training, name) for name in PER_REPLICA}
+    if isinstance(loss := getattr(method, "loss", None), Loss):
+        settings |= loss.replica_settings()
+    return any(isinstance(value, tuple) for value in settings.values())
+
+
+def begin_candidate(
+    task: Task[Any], checkpoint: str, name: str, method: Any, training: Training
+) -> TrainingLoop:
+    """The training of one candidate before its first epoch, with a name and a checkpoint file of its own."""
+    own = task.with_run(task.run.part(checkpoint).called(name))
+    return own.begin(own.method_for(method), training)
+
+
+def halved(
+    loops: dict[str, TrainingLoop], rungs: Sequence[tuple[int, int]]
+) -> tuple[dict[str, TrainingLoop], dict[str, float], dict[str, int]]:
+    """Train to each rung, where those that validate best go on.
+
+    Returns these, and of all of them the validation in percent and the epochs after which it was seen.
+    """
+    validated: dict[str, float] = {}  # the mean of the replicas
+    epochs: dict[str, int] = {}
+    for epoch, count in rungs:
+        for name, loop in loops.items():
+            loop.run(epoch)
+            validated[name] = max(0.0, best_validation(loop.validated(), epoch))
+            epochs[name] = min(epoch, loop.epoch)
+        left = survivors([loop.validated() for loop in loops.values()], epoch, count)
+        loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+    return loops, validated, epochs
+
+
+def check_checkpoints(run: Run, names: Sequence[str]) -> None:
+    """Raise where files of other trainings have the names of a run's checkpoints."""
+    for one in run.callbacks:
+        if isinstance(one, Checkpoint):
+            one.check(names)
+
+
 def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
     """Names of the checkpoint files that a fit of these candidates may write; "" is the named one."""
     several = list(candidates)
@@ -99,7 +131,7 @@ def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
 
 
 def within_memory(task: Task[Any], candidates: Candidates) -> Candidates:
-    """Those that fit into memory; the first alone where nothing can choose."""
+    """Return the candidates that fit into memory; the first alone without validation data."""
     sizes, place = GraphSizes.of(task.graph), task.run.place
     if not task.validates and len(candidates) > 1:
         first, *others = candidates
@@ -119,7 +151,7 @@ def within_memory(task: Task[Any], candidates: Candidates) -> Candidates:
 
 
 def log_start(task: Task[Any], name: str, candidates: Candidates, threads: int) -> None:
-    """Log what begins to train on what."""
+    """Log the start of a training."""
     run, sizes = task.run, task.sizes
     amounts = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in sizes.items())
     log_event(
@@ -167,16 +199,3 @@ def survivors(validated: Sequence[np.ndarray], epoch: int, left: int) -> list[in
     """Which candidates go on after an epoch, in their order; the first of equals first."""
     ranked = sorted(range(len(validated)), key=lambda i: -best_validation(validated[i], epoch))
     return sorted(ranked[:left])
-
-
-def choose(validated: Sequence[np.ndarray]) -> int:
-    """Which candidate is kept, if every one had trained to its end: by its validation, E × r each.
-
-    >>> slow, fast = np.linspace(0, 90, 200)[:, None], np.full((200, 1), 70.0)
-    >>> choose([slow, fast]), choose([slow, fast - 20])
-    (1, 0)
-    """
-    left = list(range(len(validated)))
-    for epoch, count in rungs(len(left)):
-        left = [left[i] for i in survivors([validated[i] for i in left], epoch, count)]
-    return left[0]

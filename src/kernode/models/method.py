@@ -1,4 +1,4 @@
-"""What every method with a kernel is made of: a map and a base kernel."""
+"""Base class of methods with a kernel: a map and a base kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kernode.kernels import BaseKernel
 from kernode.maps import FeatureMap
 from kernode.maps.module import require_map
 from kernode.models.changes import Changes, changed_kernel, changed_map
-from kernode.training.settings import OF_LEARNING, PER_REPLICA, Training
+from kernode.training.settings import OF_LEARNING, Training
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class KernelMethod(Config):
     kernel: BaseKernel
 
     has_kernel: ClassVar[bool] = True
-    closed_form: ClassVar[bool] = False  # whether it learns without the training loop
+    closed_form: ClassVar[bool] = False  # learned without the training loop
 
     def __post_init__(self) -> None:
         require_map(self.map, "kernode.maps.HopMLP()")
@@ -35,11 +35,11 @@ class KernelMethod(Config):
 
     @property
     def title(self) -> str:
-        """What sentences call it: its map."""
+        """Name in messages: the map's."""
         return type(self.map).__name__
 
     def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
-        """All first parameters, those of the parts under ``map.`` and ``kernel.``."""
+        """Initial parameters, named ``map.…`` and ``kernel.…``."""
         parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
         for name, value in self.kernel.initial(len(draws.seeds)).items():
             parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
@@ -52,27 +52,24 @@ class KernelMethod(Config):
         return g.expand(replicas, -1, -1) if len(g) == 1 else g
 
     def changed(self, changes: Changes) -> Self:
-        """The method with other parts or settings; a map without a width gets this one's."""
+        """Return the method with changes; a new map without a width gets this map's."""
         feature_map = changed_map(self.map, changes.get("map", {}))
         width = getattr(self.map.unwrapped, "outputs", None)
         if width is not None:
             feature_map = feature_map.for_classes(width)
         return replace(self, map=feature_map, kernel=changed_kernel(self.kernel, changes.get("kernel", {})))
 
-    def varies_by_replica(self, training: Training) -> bool:
-        """Whether training has a number for each replica."""
-        return any(isinstance(getattr(training, name), tuple) for name in PER_REPLICA)
-
     @property
     def learns(self) -> bool:
-        """Whether there are parameters that training moves."""
+        """Whether there are parameters to train."""
         return self.map.learns or bool(self.kernel.initial(1))
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Training settings that have no effect: the map's, and all of learning where nothing learns."""
+        """Training settings without effect: the map's, and all of learning where nothing is learned."""
         return self.map.ignored_settings | (frozenset() if self.learns else OF_LEARNING)
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
         """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
-        return self.map.least_bytes(sizes, place) if training.epochs else 0.0
+        wide = self.map.for_classes(max(1, sizes.classes))
+        return wide.least_bytes(sizes, place) if training.epochs else 0.0

@@ -39,7 +39,7 @@ ARRAY = {"array": True}  # … as an array, where it is not None
 class Model(ABC):
     """Learned parameters of r replicas; it knows its graph by name and fingerprint.
 
-    It holds the graph only where that was asked for when it was saved. A task adds its own fields.
+    It holds the graph only if it was saved with it. A task adds its own fields.
     """
 
     kind: ClassVar[str]  # of a file
@@ -70,7 +70,7 @@ class Model(ABC):
 
     @staticmethod
     def learned(trained: Trained, graph: Graph, run: Run) -> dict[str, Any]:
-        """The fields that every training leaves, for a model of a graph."""
+        """Return the fields that every training sets."""
         return {
             "seeds": run.seeds,
             "precision": run.precision,
@@ -90,11 +90,23 @@ class Model(ABC):
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
-        """Facts of a file of any earlier version in today's form."""
+        """Convert the metadata of files of earlier versions."""
         return facts
 
-    def check(self) -> None:  # noqa: B027 (a task may have nothing to check)
-        """Raise ValueError unless the fields fit each other: anybody can make a file's checksum right."""
+    def check(self) -> None:
+        """Raise ValueError unless the fields are consistent: a checksum does not prove that."""
+        r, texts = len(self.seeds), (self.dataset, self.fingerprint, self.variant)
+        if not r or not all(type(seed) is int for seed in self.seeds) or self.precision not in (32, 64):
+            raise ValueError("seeds or precision are not valid integers")
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("a name is not text")
+        for name, value in self.parameters.items():
+            if not value.dim() or len(value) != r:
+                raise ValueError(f"{name} does not have an entry for each of {r} replicas")
+            if value.isnan().any():  # a module's buffer may well be infinite
+                raise ValueError(f"{name} has NaN values")
+        if self.kept_epochs is not None and self.kept_epochs.shape != (r,):
+            raise ValueError("kept_epochs does not have an entry for each replica")
 
     def save(self, path: str | Path, graph: Graph | None = None) -> Path:
         """Write one .safetensors file; the same training writes the same bytes.
@@ -121,19 +133,19 @@ class Model(ABC):
 
     @property
     def choice(self) -> dict[str, Any]:
-        """What was tried, as a model holds it."""
+        """The fields about candidates that were tried."""
         return {"chosen_by_validation": self.chosen_by_validation, "epochs_tried": self.epochs_tried}
 
     def summary(self) -> list[tuple[str, str]]:
-        """The model in a few lines: a name and words."""
+        """Return a short description: pairs of a name and a text."""
         name, r = self.variant or self.method.title, len(self.seeds)
         seeds = f"{r}, seeds {self.seeds[0]} to {self.seeds[-1]}" if r > 1 else f"1, seed {self.seeds[0]}"
         return [("method", name), ("graph", self.dataset), ("replicas", seeds)]
 
     def own_graph(self) -> Graph | None:
-        """The graph that the model holds, or the built-in one that it learned from; None: it must be given.
+        """Return the graph in the file, or the built-in one it was trained on; None if there is neither.
 
-        Any other graph may be called cora, too: what has another fingerprint is not its graph.
+        A graph with the same name but another fingerprint does not count.
         """
         if self.graph is not None or not is_registered(self.dataset):
             return self.graph
@@ -150,7 +162,7 @@ class Model(ABC):
 
 @dataclass(frozen=True)
 class Report:
-    """Figures of a model in percent, and what to compare them with; ``print`` it."""
+    """Figures of a model in percent, with baselines; ``print`` it."""
 
     figures: dict[str, Any]
     describe: Callable[[dict[str, Any]], list[str]] = field(repr=False, compare=False)  # in lines
@@ -206,13 +218,15 @@ def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 
 @dataclass(frozen=True)
 class ModelOnGraph:
-    """A model on a graph: all that it answers about the graph's nodes. What it computes it keeps."""
+    """A model on a graph, which predicts for its nodes and caches what it computes."""
 
     model: Any
     graph: Graph
     place: Place
-    known_g: Tensor | None = field(default=None, compare=False, repr=False)  # where nothing is left to do
-    prepared: Any = field(default=None, compare=False, repr=False)  # by the map while training, used once
+    known_g: Tensor | None = field(default=None, compare=False, repr=False)  # g, if it is already computed
+    prepared: Any = field(
+        default=None, compare=False, repr=False
+    )  # the map's inputs from training, used once
 
     @cached_property
     @torch.no_grad()
@@ -239,7 +253,7 @@ class ModelOnGraph:
         return g.expand(len(self.model.seeds), -1, -1)
 
     def _require_fit(self, prepared: Any) -> None:
-        """Raise where a map has other parameters: a user's module may have changed since it was trained."""
+        """Raise where the parameters do not fit the map: a user's module may have changed."""
         if not hasattr(self.model.method, "initial"):
             return
         draws, classes = (
@@ -266,11 +280,24 @@ class ModelOnGraph:
         )
 
     def with_metadata(self, **about: Any) -> Self:
-        """The same with more fields of its model set, on none of which g depends: g stays computed."""
+        """Return a copy with other metadata in its model, on which g does not depend."""
         found = replace(self, model=replace(self.model, **about))
         if "g" in vars(self):
             vars(found)["g"] = self.g
         return found
+
+    def facts(self) -> dict[str, Any]:
+        """Return the common head of reports: what was trained, and how."""
+        model = self.model
+        return {
+            "dataset": model.dataset,
+            "variant": model.variant,
+            "replicas": len(model.seeds),
+            "seed": model.seeds[0],
+            "device": self.place.device.type,
+            "threads": model.threads,
+            "epochs": model.training.epochs,
+        }
 
     def find(self, nodes: Any) -> np.ndarray:
         """Indices of nodes, by name or by index."""
@@ -290,11 +317,11 @@ class ModelOnGraph:
 
     @cached_property
     def cache(self) -> dict[str, Any]:
-        """Room for what is computed once for all nodes."""
+        """Cache of results for all nodes."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be computed again: a pickle goes to another process, or another machine."""
+        """Leave out what can be computed again, and the device."""
         known = None if self.known_g is None else self.known_g.cpu()  # which may have no such device
         state = {one.name: getattr(self, one.name) for one in fields(self)}
         return state | {"prepared": None, "known_g": known}

@@ -1,4 +1,4 @@
-"""A task: what is predicted, from which data of a graph. All else of a fit is the same for all tasks."""
+"""Base class of tasks: what is predicted, from which data of a graph."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ from kernode.training.loop import Learner, Trained, TrainingLoop, stack_slices
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-OnGraph = TypeVar("OnGraph", bound=ModelOnGraph)  # what a fit of the task gives
+OnGraph = TypeVar("OnGraph", bound=ModelOnGraph)  # the result of a fit
 
 
 class Task(ABC, Generic[OnGraph]):
-    """What is to be learned, and how. A new task is a frozen dataclass with the abstract methods."""
+    """Targets on a graph, and how they are learned. A new task is a frozen dataclass."""
 
-    learner: ClassVar[
-        Callable[..., Learner]
-    ]  # of a task, a method, its training, what its map prepared, replicas
-    graph: Graph  # that the map sees
+    learner: ClassVar[Callable[..., Learner]]  # (task, method, training, prepared, replicas)
+    graph: Graph  # seen by the map
     run: Run
 
     @property
@@ -41,7 +39,7 @@ class Task(ABC, Generic[OnGraph]):
     @property
     @abstractmethod
     def sizes(self) -> dict[str, int]:
-        """How much data trains and validates, by name, for the log."""
+        """Number of training and validation items, by name, for the log."""
 
     @property
     def validates(self) -> bool:
@@ -60,25 +58,25 @@ class Task(ABC, Generic[OnGraph]):
 
     @abstractmethod
     def fitted(self, method: Any, training: Training, trained: Trained, **about: Any) -> OnGraph:
-        """What training left, as a model on its graph; ``about``: variant, split."""
+        """Return the trained model on its graph; ``about``: variant, split."""
 
     def with_run(self, run: Run) -> Self:
-        """The same, run otherwise."""
+        """Return the task with another run."""
         return replace(self, run=run)  # type: ignore[type-var]
 
     def of(self, replicas: slice) -> Self:
-        """The same for some of the replicas."""
+        """Return the task of some of the replicas."""
         return self.with_run(self.run.with_seeds(self.run.seeds[replicas]))
 
     def method_for(self, method: Any) -> Any:
-        """A method as wide as the task needs it."""
+        """Return the method with the output width that the task needs."""
         return method
 
     def check(self, method: Any, training: Training) -> None:
         """Raise where a method cannot learn this task."""
 
     def begin(self, method: Any, training: Training) -> TrainingLoop:
-        """The training of a method, one replica per seed, before its first epoch.
+        """Return the training loop of a method, one replica per seed, before its first epoch.
 
         Replicas train as few stacks; each gives what the run made alone with its seed gives.
         """
@@ -92,9 +90,9 @@ class Task(ABC, Generic[OnGraph]):
 
 
 class KernelLearner(Learner):
-    """Replicas of a method with a kernel, as one stack; a task adds losses and evaluation.
+    """A stack of replicas of a method with a kernel; a task adds losses and evaluation.
 
-    ``own``: settings of the replicas of the task's own; ``first``: where a share's rows begin.
+    ``own``: further settings that may differ between replicas; ``first``: where the rows of a share begin.
     """
 
     def __init__(
@@ -119,6 +117,6 @@ class KernelLearner(Learner):
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]
-        """On a GPU, where neither the map's own code nor the losses' waits for it."""
+        """On a GPU, where neither the map nor the losses synchronise with the host."""
         able = self.seeds.is_cuda and self.method.map.capturable and fused_sums(self.seeds) is not None
         return able and self.ranks.alone

@@ -13,7 +13,7 @@ from kernode.io.registry import identify
 from kernode.models.changes import Changes, by_part, changed_training, combined, flat, replaces_map
 from kernode.training.settings import Training, require_effect
 
-Tuned = Mapping[str, Mapping[str, Any]]  # by data set: flat names, as `by_part` takes them
+Tuned = Mapping[str, Mapping[str, Any]]  # by data set: settings by name, as `by_part` takes them
 Found = Mapping[str, tuple[str, Mapping[str, Any]]]  # by data set: a variant, and what is changed in it
 _NONE: Changes = {}
 
@@ -24,14 +24,14 @@ class Variant:
 
     method: Any
     training: Training
-    settings_on: Tuned = field(default_factory=dict)  # changes for some data sets
-    tuned_on: Tuned = field(default_factory=dict)  # instead, where what a search has not seen is tested
+    settings_on: Tuned = field(default_factory=dict)  # changes on some data sets
+    tuned_on: Tuned = field(default_factory=dict)  # the same, of a search on the standard split
     search_space: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # of links
 
     def configure(
         self, name: str, dataset: str, changes: Changes, *, tuned: bool = True
     ) -> tuple[Any, Training]:
-        """The method and training settings on a data set, with changes; one without effect is refused."""
+        """Return the method and training on a data set, with changes; one without effect is refused."""
         method, training = self.method, self.training
         if not replaces_map(changes):  # settings for a data set are of the variant's own map
             found = self.tuned_on.get(dataset) if tuned else None
@@ -45,7 +45,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Choice:
-    """Whichever of some variants validates best, by successive halving, or a sum of them."""
+    """A choice among variants by validation, with successive halving, or a sum of them."""
 
     candidates: tuple[str, ...]
     with_map: str  # the variant whose loss and training a given map is trained with
@@ -80,9 +80,8 @@ class Catalogue:
     ) -> tuple[Any, Training]:
         """Return a variant's method and training settings on a data set, with changes.
 
-        ``tuned``: whether settings that were searched for on that data set may be used. Not where other
-        nodes are tested than FastGCN's: the search may have seen them. ``settings``: more changes, by name;
-        one that has no effect is refused.
+        ``tuned``: whether settings of a search on that data set may be used; not on other splits than
+        FastGCN's, whose test nodes the search may have seen. ``settings``: more changes, by name.
         """
         return self[name].configure(name, dataset, combined(changes, by_part(**settings)), tuned=tuned)
 
@@ -91,8 +90,8 @@ class Catalogue:
     ) -> dict[str, tuple[Any, Training]]:
         """Return the methods that a name stands for: a variant, or the candidates that have all the changes.
 
-        Where a search has found settings for the data set a choice is what it found, with a map that is
-        given one candidate with that map, and where validation chooses nothing its first candidate.
+        A choice is one candidate where a search found it for the data set, where a map is given, and where
+        validation chooses nothing: then the first.
         """
         choice, changes = self.choices.get(str(name).lower()), combined(changes, by_part(**settings))
         if choice is None:
@@ -101,7 +100,7 @@ class Catalogue:
             return {choice.with_map: self.configure(choice.with_map, dataset, changes, tuned=tuned)}
         if tuned and dataset in choice.found:
             found, own = choice.found[dataset]
-            with suppress(InputError):  # it has no such setting: then there is a choice again
+            with suppress(InputError):  # a setting that it does not have: choose again
                 return {found: self.configure(found, dataset, combined(by_part(**own), changes))}
         possible, refused = {}, []
         for one in choice.candidates:

@@ -1,4 +1,4 @@
-"""What is predicted: classes of nodes, links. Each task says its targets, losses, scores and baselines."""
+"""Tasks: classes of nodes and links. Each defines its targets, losses, scores, baselines and calibration."""
 
 from kernode.tasks import classes, links
 

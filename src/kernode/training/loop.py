@@ -88,7 +88,6 @@ class Learner(ABC):
     capturable = False  # whether an epoch runs on a GPU without waiting for it
     ranks = ALONE  # the processes that learn as one
     prepared: Any = None  # by the map, of the graph learned from
-    _left: tuple[Tensor, int] | None = None  # by evaluation for the next step, and the parameters' version
 
     def __init__(
         self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
@@ -105,20 +104,6 @@ class Learner(ABC):
     def current(self) -> Parameters:
         """Parameters that are evaluated and may be kept: the average, where there is one."""
         return self.parameters if self.average is None else self.average.parameters
-
-    @property
-    def shares_evaluation(self) -> bool:
-        """True where a step may reuse what evaluation computed: not if replayed or averaged."""
-        return not self.capturable and self.average is None
-
-    def keep_for_step(self, value: Tensor | None) -> None:
-        """Keep a tensor of the evaluation for the next step."""
-        self._left = None if value is None else (value, self.optimiser.flat._version)
-
-    def take_for_step(self) -> Tensor | None:
-        """Return the tensor that the last evaluation kept, once, if no parameter has changed since."""
-        left, self._left = self._left, None
-        return left[0] if left is not None and left[1] == self.optimiser.flat._version else None
 
     def references(self) -> Tensor | None:
         """Return what prediction needs of the training data at the kept epoch: r × …, or None."""

@@ -10,7 +10,6 @@ from sklearn.preprocessing import normalize
 import kernode as kn
 from graphs import CLUSTERS, dense_features, graphs
 from kernode.tasks.classes.baselines import baselines
-from kernode.tasks.classes.evaluation import baseline_lines
 from kernode.tasks.classes.task import LabelledNodes
 from tasks import SPLIT, labelled_nodes
 
@@ -65,9 +64,3 @@ def test_validation_chooses_and_test_nodes_never_do():
     commonest = np.bincount(labels[SPLIT.train]).argmax()
     share = 100 * np.mean(labels[tested] == commonest)
     assert right["majority"]["runs"] == [pytest.approx(share, abs=1e-4)]
-
-
-def test_a_baseline_is_ahead_on_the_splits_that_it_has():
-    one = {"accuracy_mean": 60.0, "accuracy_std": 0.0, "runs": [60.0], "settings": [""], "splits": 2}
-    (line,) = baseline_lines({"accuracy_mean": 70.0, "runs": [50.0, 90.0], "baselines": {"edges": one}})
-    assert line.endswith("ahead by 10.00")

@@ -12,7 +12,6 @@ from scipy.sparse import csgraph
 import kernode as kn
 from graphs import clustered_graph, path_graph
 from growth import edges_of, growth
-from kernode import storage
 from kernode.compute.draws import Draws
 from kernode.graph import Graph
 from kernode.graph.edits import extended, touched
@@ -24,7 +23,6 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.training.settings import Training
 from parts import MAPS
-from refusals import refused
 from tasks import DOUBLE, fit, node_task
 
 DOT, HOPS = Normalized(Linear()), HopMLP((4,), 3)
@@ -119,16 +117,6 @@ def test_chains_of_extensions_equal_recomputation(method, drawn):
     assert_equal_to_recomputation(answers, whole)
 
 
-@every_method
-def test_edges_between_old_nodes_alone_equal_recomputation(method):
-    old = clustered_graph()
-    new = extended(old, None, [(0, 31), (7, 8)])
-    after = model_of(method, old).on(old).extended(new)
-    assert set(after.recomputed) >= {0, 31, 7, 8}
-    assert len(after.recomputed) < 60 or method.map.reach > 1
-    assert_equal_to_recomputation(after, new)
-
-
 @pytest.mark.parametrize("feature_map", REACHING, ids=str)
 def test_on_a_path_only_what_can_change_is_computed_and_all_of_it_does(feature_map, monkeypatch):
     """A new end of a path: the last nodes within reach of the touched ones, and no whole graph prepared."""
@@ -156,35 +144,11 @@ def test_on_a_path_only_what_can_change_is_computed_and_all_of_it_does(feature_m
     assert np.array_equal(changed.nonzero()[:, 0].numpy(), np.arange(first, 300))
 
 
-def test_changed_features_of_old_nodes_spread_as_far_as_they_reach():
-    old = path_graph(100)
-    features = np.array(old.features)
-    features[50] += 1
-    new = Graph(old.adjacency, features, old.labels)
-    after = model_of(METHODS["k1"], old).on(old).extended(new)
-    assert np.array_equal(after.recomputed, np.arange(48, 53))
-    assert_equal_to_recomputation(after, new)
-
-
 def test_an_edge_that_is_gone_is_noticed_on_both_sides():
     old = path_graph(100)
     new = Graph.from_edges(np.delete(edges_of(old)[0], 50, axis=0), old.features)
     after = model_of(METHODS["k1"], old).on(old).extended(new)
     assert np.array_equal(after.recomputed, np.arange(48, 54))
-    assert_equal_to_recomputation(after, new)
-
-
-def test_a_map_of_unknown_reach_is_recomputed_as_a_whole():
-    class Unknown(GCN):
-        """It does not say how far it reaches."""
-
-        reach = None
-
-    old = clustered_graph()
-    new = extended(old, np.ones((1, 8)), [(3, 60)])
-    after = model_of(Method(Unknown((4,), 3), DOT, Hinge(50)), old).on(old).extended(new)
-    assert after.recomputed is None
-    assert after.g.shape == (2, 61, 3)
     assert_equal_to_recomputation(after, new)
 
 
@@ -233,16 +197,6 @@ def test_on_their_own_graph_centroids_follow_training_nodes_whose_neighbours_cha
     from_training_nodes = replace(model.on(own), model=replace(model, references=None), graph=larger)
     assert np.allclose(ours, from_training_nodes.probabilities(), rtol=1e-9, atol=1e-9)
     assert not np.allclose(ours, model.on(larger).probabilities(), rtol=1e-6)  # centroids as they were
-
-
-def test_files_of_before_answer_on_their_own_graph_and_say_why_not_elsewhere(tmp_path):
-    model, graph = trained(METHODS["k2"]), clustered_graph()
-    tensors, facts = storage.read_tensors(model.save(tmp_path / "new.safetensors"), "model")
-    del tensors["references"], facts["features"], facts["format"], facts["kind"]
-    old = NodeModel.load(storage.write_tensors(tmp_path / "old.safetensors", "model", tensors, facts))
-    assert np.array_equal(old.on(graph).probabilities(), model.on(graph).probabilities())
-    with refused("unsupported", setting="graph"):
-        old.on(clustered_graph(n=40, seed=1))
 
 
 def test_when_most_of_the_graph_can_change_all_of_it_is_computed_at_once(monkeypatch):

@@ -9,20 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kernode as kn
-from graphs import CLUSTERS, clustered_graph
+from graphs import CLUSTERS
 from kernode.models.changes import by_part
 from kernode.tasks.classes.labels import in_folds, labelled, warn_of_single_nodes
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
-from kernode.tasks.classes.variants import configure
 from kernode.training.run import Run
 from parts import METHODS
 from refusals import refused
 from tasks import (
     DOUBLE,
-    LABELS,
     NO_NODES,
     SHORT,
-    SINGLE,
     SPLIT,
     fit,
     labelled_nodes,
@@ -45,24 +42,6 @@ def rows(nodes):
 
 
 # nodes of every replica
-
-
-def test_rows_of_some_replicas_are_theirs_and_shared_ones_need_no_repeating():
-    nodes, shared = labelled_nodes(split_seeds=(0, 1, 2)), labelled_nodes()
-    assert rows(nodes.of(slice(1, 3))) == rows(labelled_nodes(split_seeds=(1, 2)))
-    assert shared.of(slice(2, 3)) is shared
-
-
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"train_labels": np.full((1, 60), -1)}, "missing"),
-        ({"train": NO_NODES, "train_labels": NO_NODES}, "too-few"),
-    ],
-)
-def test_wrong_nodes_are_refused(changes, code):
-    with refused(code):
-        replace(labelled_nodes(), **changes)
 
 
 def test_splits_become_rows_and_one_row_where_all_share_them():
@@ -124,16 +103,6 @@ def test_folds_hold_every_node_out_at_most_once_and_no_class_as_a_whole(labels, 
     assert in_folds(nodes, count, 3, replicas=7).train.shape[0] == 7
 
 
-def test_folds_are_seeded():
-    _, nodes = labelled(SPLIT.train, LABELS, CLUSTERS, None)
-    assert not nodes.validates
-    first, same, other = (in_folds(nodes, 3, seed) for seed in (0, 0, 1))
-    assert np.array_equal(first.validation, same.validation)
-    assert not np.array_equal(first.validation, other.validation)
-    assert first.train.shape == (3, 40)
-    assert np.array_equal(np.sort(first.validation.ravel()), SPLIT.train)  # each once
-
-
 # records
 
 
@@ -143,13 +112,6 @@ def test_history_has_losses_accuracies_and_hop_weights_per_epoch():
     for name in ("loss", "kernel_loss", "softmax_loss", "validation_loss", "validation_accuracy"):
         assert history[name].shape == (12, 2)
     assert np.allclose(history["loss"], history["softmax_loss"] + 0.1 * history["kernel_loss"])
-
-
-def test_validation_accuracy_is_that_of_the_kept_epochs():
-    model = fitted(seeds=(0, 1))
-    kept = [model.history["validation_accuracy"][epoch - 1, i] for i, epoch in enumerate(model.kept_epochs)]
-    assert model.validated("accuracy") == pytest.approx(np.mean(kept))
-    assert replace(model, history={}).validated("accuracy") == 0
 
 
 # selection by mean average precision
@@ -229,14 +191,6 @@ def test_the_best_epoch_needs_validation_nodes():
         trained(JOINT, nodes=none)
 
 
-def test_class_with_a_single_training_node_trains():
-    graph = clustered_graph()
-    train, validation = np.array([[0, 3, 6, 1, 4, 2]]), np.arange(30, 60)[None]  # classes 0 0 0 1 1 2
-    nodes = LabelledNodes(train, graph.labels[train], validation, graph.labels[validation])
-    found = trained(JOINT, graph=graph, nodes=nodes, classes=("a", "b", "c"))
-    assert np.isfinite(found.history["loss"]).all()
-
-
 # replicas
 
 
@@ -262,80 +216,4 @@ def test_replicas_with_their_own_nodes_and_settings_equal_runs_made_alone(select
         assert np.abs(found[i] - expected[0]).max() < 1e-8
 
 
-def test_smoother_has_nothing_to_learn_but_classifies():
-    task = {"seeds": (0, 1), "nodes": labelled_nodes(split_seeds=(0, 1))}
-    model = fitted(METHODS["smoother"], replace(SHORT, epochs=50), **task)
-    assert model.kept_epochs.tolist() == [0, 0]
-    found = model.on(CLUSTERS).probabilities().argmax(axis=-1)
-    assert (found == CLUSTERS.labels).mean() > 0.8
-
-
-@pytest.mark.slow
-def test_on_cora_replicas_equal_runs_made_alone_over_200_epochs(cora):
-    """K3 with the paper's settings in float64: test probabilities agree to 1e-8."""
-    graph, split = cora
-
-    def test_probabilities(seed, replicas):
-        training = {"precision": 64}
-        model = kn.NodeKernelClassifier(
-            "k3", random_state=seed, replicas=replicas, training=training, device="cpu"
-        )
-        return model.fit(graph=graph, split=split).model_.on(graph).probabilities(split.test)
-
-    stack = test_probabilities(0, 10)
-    for seed in (0, 4, 9):
-        assert np.abs(stack[seed] - test_probabilities(seed, 1)[0]).max() < 1e-8
-
-
-# what evaluation leaves for the next step
-
-
-@pytest.mark.parametrize("method", [JOINT, replace(JOINT, map=kn.maps.GCN())], ids=["HopMLP", "GCN"])
-def test_what_evaluation_leaves_for_the_next_step_changes_no_bit(method):
-    class Forget(kn.Callback):
-        def on_epoch_end(self, loop):
-            for one in loop.learners:
-                one._left = None
-
-    shared = trained(method, seeds=(0, 1)).history
-    anew = trained(method, seeds=(0, 1), callbacks=(Forget(),)).history
-    assert all(np.array_equal(shared[name], anew[name]) for name in shared)
-
-
-def test_what_evaluation_left_is_not_used_after_the_parameters_have_moved():
-    moved, fresh = (node_task().begin(JOINT.for_classes(3), SHORT) for _ in range(2))
-    for loop in (moved, fresh):
-        loop.run(1)
-        with torch.no_grad():
-            loop.learners[0].optimiser.flat.mul_(0.5)
-    fresh.learners[0]._left = None
-    assert torch.equal(*(loop.learners[0].losses(2)["loss"] for loop in (moved, fresh)))
-
-
 # explicit and factored hop operators
-
-
-def cora_loop(cora, kind, place, epochs, monkeypatch):
-    graph, split = cora
-    monkeypatch.setattr("kernode.hops.cost.HopCost.kind", kind)
-    method, training = configure("k3", "cora", epochs=epochs)
-    return NodeTask.of_splits(graph, [split], Run((0, 1), place)).begin(method.for_classes(7), training)
-
-
-def test_factored_and_explicit_operators_train_the_same_model_on_cora(cora, monkeypatch):
-    found = []
-    for kind in ("explicit", "factored"):
-        loop = cora_loop(cora, kind, DOUBLE, 20, monkeypatch)
-        loop.run()
-        found.append(loop.trained().parameters)
-    assert all(torch.allclose(value, found[1][name], atol=1e-8) for name, value in found[0].items())
-
-
-def test_factored_and_explicit_gradients_of_a_float32_step_agree_on_cora(cora, monkeypatch):
-    gradients = []
-    for kind in ("explicit", "factored"):
-        (learner,) = cora_loop(cora, kind, SINGLE, 1, monkeypatch).learners
-        loss = learner.losses(1)["loss"]
-        gradients.append(torch.autograd.grad(loss, list(learner.parameters.values()), torch.ones_like(loss)))
-    for one, other in zip(*gradients, strict=True):
-        assert (one - other).norm() <= 1e-5 * one.norm()

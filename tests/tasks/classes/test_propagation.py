@@ -36,18 +36,6 @@ def known_of(graph, rows, classes=3):
     return known_labels(rows, graph.labels[rows], graph.n_nodes, classes, DOUBLE)
 
 
-@pytest.mark.parametrize("share", [0.3, 0.9])
-def test_spreading_equals_pygs_label_propagation(share):
-    graph = clustered_graph(n=40)
-    rows = np.stack([np.arange(12), np.arange(20, 32)])
-    ours = spread(edge_step(graph, DOUBLE), known_of(graph, rows), share, 7)
-    propagation = torch_geometric_nn().LabelPropagation(num_layers=7, alpha=share)
-    for i in range(2):
-        y = torch.nn.functional.one_hot(torch.tensor(graph.labels), 3).double()
-        theirs = propagation(y, edges_of(graph), torch.tensor(rows[i]), post_step=lambda x: x)
-        assert torch.allclose(ours[:, i], theirs, atol=1e-12)
-
-
 @given(graphs(), st.integers(1, 4))
 def test_clamped_training_nodes_keep_their_labels_in_every_step(graph, steps):
     train = np.arange(0, graph.n_nodes, 2)[None]

@@ -142,13 +142,6 @@ def test_members_of_one_graph_are_left_out_on_another(members):
     np.testing.assert_allclose(elsewhere.probabilities().sum(axis=-1), 1, atol=1e-9)
 
 
-def test_instant_needs_no_validation_nodes_and_is_calibrated_by_those_left_out():
-    graph = random_graph(3)
-    model = kn.NodeKernelClassifier("instant").fit(np.arange(30), graph.labels[:30], graph=graph)
-    assert model.predict_proba(range(50)).shape == (50, 2)
-    assert model.model_.calibration.nodes == 30
-
-
 def test_scores_of_instant_left_out_are_those_of_a_ridge_that_never_saw_the_node():
     """The closed form of leave-one-out, against fitting again without each node."""
     graph = random_graph(4)
@@ -177,12 +170,6 @@ def test_instant_counts_a_node_as_often_as_its_weight_says():
     root = np.sqrt(weights / weights.mean())[:, None]
     expected = [_ridge(root * phi, root * (y - bias), one) for one in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)]
     assert min(np.abs(one - found).max() for one in expected) < 1e-8
-
-
-def test_settings_of_learning_are_refused_where_nothing_learns():
-    for given_ in ({"epochs": 5}, {"learning_rate": 0.1}, {"training": {"dropout": 0.5}}):
-        with pytest.raises(kn.InputError, match="no effect"):
-            kn.NodeKernelClassifier("instant", **given_).methods()
 
 
 def _ridge(x, y, ridge):

@@ -4,37 +4,12 @@ import pytest
 
 from graphs import CLUSTERS
 from kernode.estimators.links import LinkPredictor
-from kernode.kernels import RBF, Linear, Normalized
+from kernode.kernels import RBF, Linear
 from kernode.maps import GAT, GCN, HopMLP, NodeEmbedding
 from kernode.models.changes import by_part
 from kernode.tasks.links.method import LinkMethod
-from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
-from kernode.training.settings import Training
+from kernode.tasks.links.variants import configure_links
 from refusals import refused
-
-
-def test_settings_of_link_variants_are_as_documented():
-    """What docs/reproduction.md shows was measured with these."""
-    kernel = LinkMethod(HopMLP((), 256, normalize_rows=False), Normalized(Linear()), scaled=True)
-    gae = LinkMethod(GCN((32,), 16), Linear())
-    vgae = LinkMethod(GCN((32,), 32, normalize_rows=False), Linear(), variational=True)
-    documented = {
-        "auto": (kernel, Training(epochs=200, weight_decay=0.0, patience=40)),
-        "kernel": (kernel, Training(epochs=200, weight_decay=0.0)),
-        "kernel-tuned": (kernel, Training(epochs=200, weight_decay=1e-6)),
-        "gae": (gae, Training(epochs=400, weight_decay=0.0, dropout=0.5)),
-        "vgae": (vgae, Training(epochs=200, weight_decay=5e-4, dropout=0.0)),
-    }
-    assert {*documented, "embedding"} == {*LINK_VARIANTS}
-    for name, (method, training) in documented.items():
-        assert configure_links(name) == (method, training)
-    method, training = configure_links("embedding")
-    assert (method.kernel, method.scaled, training.epochs, training.selection) == (
-        kernel.kernel,
-        True,
-        50,
-        "last",
-    )
 
 
 def test_names_are_known_in_any_case():
@@ -47,13 +22,6 @@ def test_settings_that_were_found_are_those_of_their_data_set_alone():
     assert configure_links("kernel-tuned") == configure_links("kernel", weight_decay=1e-6)
     method, training = configure_links("kernel-tuned", "cora", map=GCN((4,), 5))
     assert (method.map, training.learning_rate) == (GCN((4,), 5), 0.01)  # they are of its own map
-
-
-def test_the_default_is_the_kernel_until_patience_runs_out():
-    assert configure_links(LinkPredictor().variant)[0] == configure_links("kernel")[0]
-    assert configure_links("auto", selection="last")[1] == configure_links("kernel", selection="last")[1]
-    with refused("conflict", setting="patience"):
-        configure_links("auto", selection="last", patience=5)
 
 
 def test_changes_go_to_the_part_that_has_them():

@@ -114,8 +114,8 @@ def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Setting
             fitted = LogisticRegression(C=inverse_penalty).fit(form(graph.features[train]), labels)
 
         def answer(nodes: np.ndarray, form: Any = form, fitted: Any = fitted) -> np.ndarray:
-            parts = chunks(len(nodes), _ROWS)  # of millions of dense rows a copy would be too large
-            return np.concatenate([fitted.predict(form(graph.features[nodes[part]])) for part in parts])
+            blocks = chunks(len(nodes), _ROWS)  # of millions of dense rows a copy would be too large
+            return np.concatenate([fitted.predict(form(graph.features[nodes[rows]])) for rows in blocks])
 
         yield f"rows {name}, C = {inverse_penalty:g}", answer
 

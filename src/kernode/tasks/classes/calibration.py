@@ -21,7 +21,6 @@ _GRID = 25
 _ROUNDS = 4  # of grids, each within two steps of the one before: to 2e-4 of log T
 _HALVINGS = 13  # of the range of floors: to 1e-4
 _MOST_FLOOR = 0.5
-_AT_A_TIME = 2**22  # numbers
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,10 @@ class Tempering:
         return (1 - self.floor) * softmax(_logs(probabilities) / self.temperature, axis=-1) + self.floor / c
 
 
-def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Tempering]:
-    """The best for each of r sets of rows (r × m × c) with true classes (r × m, −1: none of the c).
+def fit_tempering(probabilities: np.ndarray, truth: np.ndarray) -> Tempering:
+    """The best for probabilities (m × c) of nodes with true classes (m, −1: none of the c).
 
-    Best is the highest likelihood of two things that are asked of probabilities: which class it is, and
+    Best is the highest likelihood of two things that probabilities should say: which class it is, and
     whether the class that is found is right. With the first alone a node that is wrong counts by how its
     second and third class stand, and confidences pay for it.
 
@@ -59,49 +58,41 @@ def fit_temperings(probabilities: np.ndarray, truth: np.ndarray) -> list[Temperi
     show that the next is (Laplace's rule of succession). For each T the best floor is the root of a monotone
     function; T is looked for on grids, one finer than the other.
     """
-    r, m, c = probabilities.shape
+    m, c = probabilities.shape
     logs = _logs(probabilities)
     known, right = truth >= 0, truth == probabilities.argmax(axis=-1)
-    at = np.where(known, truth, 0)[..., None]
+    rows, classes = np.arange(m), np.where(known, truth, 0)
     # Either likelihood is linear in the floor: from what it is without one to what it is with nothing else.
-    ends = np.concatenate([np.full((r, m), 1 / c), np.where(right, 1 / c, 1 - 1 / c)], axis=1)
+    ends = np.concatenate([np.full(m, 1 / c), np.where(right, 1 / c, 1 - 1 / c)])
 
-    def loss_and_floor(log_t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of g values for each set: g × r, both."""
-        if len(log_t) > 1 and log_t.size * m * c > _AT_A_TIME:
-            parts = [loss_and_floor(half) for half in np.array_split(log_t, 2)]
-            losses, floors = (np.concatenate(both) for both in zip(*parts, strict=True))
-            return losses, floors
-        tempered = softmax(logs / np.exp(log_t)[..., None, None], axis=-1)  # g × r × m × c
-        own = np.where(known, np.take_along_axis(tempered, at[None], axis=-1)[..., 0], 0.0)
+    def loss_and_floor(log_t: float) -> tuple[float, float]:
+        tempered = softmax(logs / np.exp(log_t), axis=-1)
         top = tempered.max(axis=-1)
-        starts = np.concatenate([own, np.where(right, top, 1 - top)], axis=-1)
+        own = np.where(known, tempered[rows, classes], 0.0)
+        starts = np.concatenate([own, np.where(right, top, 1 - top)])
         floor = _best_floor(starts, ends, 1 / (m + 2))
-        return -np.log(_between(starts, ends, floor)).sum(axis=-1) + log_t**2 / 2, floor
+        return float(-np.log(_between(starts, ends, floor)).sum() + log_t**2 / 2), floor
 
-    log_t, reach = np.zeros(r), float(_LOG_T)
+    log_t, reach = 0.0, float(_LOG_T)
     for _ in range(_ROUNDS):
-        grid = np.clip(log_t + np.linspace(-reach, reach, _GRID)[:, None], -_LOG_T, _LOG_T)
-        log_t = np.take_along_axis(grid, loss_and_floor(grid)[0].argmin(axis=0)[None], axis=0)[0]
+        grid = np.clip(log_t + np.linspace(-reach, reach, _GRID), -_LOG_T, _LOG_T).tolist()
+        log_t = min(grid, key=lambda one: loss_and_floor(one)[0])
         reach *= 2 / (_GRID - 1)
-    floors = loss_and_floor(log_t[None])[1][0]
-    return [Tempering(float(np.exp(t)), float(floor)) for t, floor in zip(log_t, floors, strict=True)]
+    return Tempering(float(np.exp(log_t)), loss_and_floor(log_t)[1])
 
 
-def _best_floor(starts: np.ndarray, ends: np.ndarray, least: float) -> np.ndarray:
-    """The likeliest floors where likelihoods go from starts to ends (… × k each), by bisection."""
-    low, high = np.full(starts.shape[:-1], least), np.full(starts.shape[:-1], max(least, _MOST_FLOOR))
-    gain = starts - ends
+def _best_floor(starts: np.ndarray, ends: np.ndarray, least: float) -> float:
+    """The likeliest floor where likelihoods go from starts to ends, by bisection."""
+    low, high = least, max(least, _MOST_FLOOR)
     for _ in range(_HALVINGS):
         floor = (low + high) / 2
-        slope = (gain / _between(starts, ends, floor)).sum(axis=-1)
-        low, high = np.where(slope < 0, floor, low), np.where(slope < 0, high, floor)
+        slope = ((starts - ends) / _between(starts, ends, floor)).sum()
+        low, high = (floor, high) if slope < 0 else (low, floor)
     return high
 
 
-def _between(starts: np.ndarray, ends: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    share = floor[..., None]
-    return np.asarray(np.maximum((1 - share) * starts + share * ends, _TINY))
+def _between(starts: np.ndarray, ends: np.ndarray, floor: float) -> np.ndarray:
+    return np.asarray(np.maximum((1 - floor) * starts + floor * ends, _TINY))
 
 
 def _logs(probabilities: np.ndarray) -> np.ndarray:
@@ -122,16 +113,16 @@ class Calibration:
     nodes: int  # it was fitted on
 
     def of_runs(self, probabilities: np.ndarray) -> np.ndarray:
-        """Each run's calibrated probabilities: r × m × c."""
+        """Calibrated probabilities of each replica: r × m × c."""
         return np.stack([run(own) for run, own in zip(self.runs, probabilities, strict=True)])
 
     def of_replicas(self, replicas: list[int]) -> Calibration:
-        """The same with some of the runs; the mean over one is that run."""
+        """Return the calibration of some replicas; the mean of one is that replica."""
         runs = tuple(self.runs[i] for i in replicas)
         return Calibration(runs, runs[0] if len(runs) == 1 else self.together, self.nodes)
 
     def for_others(self, r: int) -> Calibration:
-        """For r runs of the same method that were trained on more nodes, after these had chosen it."""
+        """Return the calibration for r replicas of the method trained again on more nodes."""
         return Calibration((self.together,) * r, self.together, self.nodes)
 
     def to_json(self) -> dict[str, Any]:
@@ -140,13 +131,13 @@ class Calibration:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Calibration:
-        """What :meth:`to_json` described."""
+        """Build from :meth:`to_json`."""
         runs = tuple(Tempering(**run) for run in values["runs"])
         return cls(runs, Tempering(**values["together"]), values["nodes"])
 
 
 def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | None:
-    """By the validation nodes of what was just trained; None where they are too few, or answers not finite.
+    """Calibrate by the validation nodes; None where they are too few, or probabilities not finite.
 
     Slightly optimistic: validation nodes chose the epoch, too.
     """
@@ -161,19 +152,18 @@ def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | 
 
 
 def fit_calibration(by_run: np.ndarray, truth: np.ndarray, nodes: int) -> Calibration:
-    """By what runs (r × m × c) answer about nodes with true class numbers (q × m), so many different ones.
+    """Calibrate probabilities of replicas (r × m × c) by true classes (q × m) of so many different nodes.
 
     Where runs have nodes of their own, no node is held out of all: what single runs need on their nodes, all
     of them taken together, serves their mean, which then is a little too unsure.
     """
     r, m, c = by_run.shape
     labels = np.broadcast_to(truth, (r, m))
-    runs = fit_temperings(by_run, labels)
+    if len(truth) == 1 or m >= FEWEST:
+        runs = tuple(map(fit_tempering, by_run, labels))
     if r == 1:
-        together = runs
-    elif len(truth) == 1:
-        together = fit_temperings(by_run.mean(axis=0, keepdims=True), labels[:1])
-    else:
-        together = fit_temperings(by_run.reshape(1, r * m, c), labels.reshape(1, r * m))
-        runs = runs if m >= FEWEST else together * r
-    return Calibration(tuple(runs), together[0], nodes)
+        return Calibration(runs, runs[0], nodes)
+    if len(truth) == 1:
+        return Calibration(runs, fit_tempering(by_run.mean(axis=0), truth[0]), nodes)
+    together = fit_tempering(by_run.reshape(r * m, c), labels.ravel())
+    return Calibration(runs if m >= FEWEST else (together,) * r, together, nodes)

@@ -1,4 +1,4 @@
-"""How good a classifier's answers are: accuracy, classes, calibration, retrieval, baselines."""
+"""Evaluation of a node classifier: accuracy, classes, calibration, retrieval, baselines."""
 
 from __future__ import annotations
 
@@ -36,31 +36,25 @@ _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
 
 
 def fit_report(on: NodeModelOnGraph, splits: list[Split], labelled: LabelledNodes | None) -> Report:
-    """The report of a fit on splits of a graph's own labels: the test nodes are scored here, once."""
+    """Return the report of a fit on splits of a graph's labels; test nodes are scored here only."""
     model, weights, graph = on.model, on.model.hop_weights(), on.graph
 
-    def of(part: str) -> tuple[np.ndarray, np.ndarray]:
-        rows = [getattr(split, part) for split in splits]
+    def of(role: str) -> tuple[np.ndarray, np.ndarray]:
+        rows = [getattr(split, role) for split in splits]
         nodes = np.asarray(rows[:1] if all(row is rows[0] for row in rows) else rows)
         return nodes, on.classes.known[nodes]
 
     validation, true_validation = of("validation")
     epochs = max((len(values) for values in model.history.values()), default=0)
-    sizes = {part: len(getattr(splits[0], part)) for part in ("train", "validation", "test")}
+    sizes = {role: len(getattr(splits[0], role)) for role in ("train", "validation", "test")}
     if graph.listed is not None:
         sizes["unlisted"] = graph.n_unlisted  # nodes that only edges mention
     figures = {
-        "dataset": graph.name,
-        "variant": model.variant,
+        **on.facts(),
         **model.choice,
         **members_of(model),
         "select_by": model.training.select_by,
         "split": model.split,
-        "replicas": len(model.seeds),
-        "seed": model.seeds[0],
-        "device": on.place.device.type,
-        "threads": model.threads,
-        "epochs": model.training.epochs,
         "test": evaluate(on, *of("test"), on.classes.classes, labelled),
         "validation": _accuracies(on.probabilities(validation), true_validation),
         "hop_weights": None if weights is None else _without_nan(weights.mean(axis=0)),
@@ -132,26 +126,25 @@ def _without_nan(weights: np.ndarray) -> list[float | None]:
 
 
 def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> dict[str, Any] | None:
-    """How well each replica's K̄ finds nodes of the same class among q × t nodes, and the mean and spread."""
+    """Retrieval of nodes of the same class by each replica's K̄ among q × t nodes, with mean and spread."""
     r = len(on.model.seeds)
     rows = np.minimum(np.arange(r), len(nodes) - 1)
-    found = [retrieval_of_run(on, i, nodes[row], truth[row]) for i, row in enumerate(rows)]
-    by_run = [run for run in found if run is not None]
-    if len(by_run) < r:
+    every = (retrieval_of_run(on, i, nodes[row], truth[row]) for i, row in enumerate(rows))
+    if len(runs := [run for run in every if run is not None]) < r:
         return None
     names = ("map", "precision_at_10")
-    figures: dict[str, Any] = {}
-    for name, values in zip(names, zip(*by_run, strict=True), strict=True):
-        figures |= {name.removesuffix("_mean"): one for name, one in summary(name, values).items()}
-    figures["ensemble_map"] = None
+    figures: dict[str, Any] = {"ensemble_map": None}
+    for at, name in enumerate(names):
+        mean, spread = summary(name, [run[at] for run in runs]).values()
+        figures |= {name: mean, f"{name}_std": spread}
     if r > 1 and len(nodes) == 1:
         g, at_nodes = on.gather_rows(nodes[0])
         labels = torch.tensor(truth[0], device=on.place.device)
         own = part(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
         figures["ensemble_map"] = round(together[0], 4)
-    rounded = ([round(figure, 4) for figure in run] for run in by_run)
-    return figures | {"runs": [dict(zip(names, run, strict=True)) for run in rounded]}
+    by_run = [{name: round(one, 4) for name, one in zip(names, run, strict=True)} for run in runs]
+    return figures | {"runs": by_run}
 
 
 def retrieval_of_run(
@@ -176,7 +169,7 @@ def retrieval_of_run(
 def calibration_report(
     calibration: Calibration | None, by_run: np.ndarray, nodes: np.ndarray, truth: np.ndarray
 ) -> dict[str, Any]:
-    """Of runs with such probabilities (r × t × c) about nodes (q × t) with true class numbers (q × t).
+    """Calibration of replicas' probabilities (r × t × c) for nodes (q × t) with true classes (q × t).
 
     Errors of single replicas, their mean, and what chance explains of that mean. Bins and coverage
     count the nodes of all runs. ``ensemble`` has the same of all runs together, where they share nodes.
@@ -199,7 +192,7 @@ def calibration_report(
 def _figures(
     before: np.ndarray, probabilities: np.ndarray, nodes: np.ndarray, truth: np.ndarray
 ) -> dict[str, Any]:
-    """Figures of calibrated probabilities (r × t × c), and the error before."""
+    """Figures of calibrated probabilities (r × t × c), and the error without calibration."""
 
     def errors(of: np.ndarray) -> list[float]:
         return list(map(calibration_error, of.max(axis=-1).astype(np.float64), of.argmax(axis=-1) == truth))
@@ -332,9 +325,9 @@ def baseline_lines(figures: dict[str, Any]) -> list[str]:
         rows, splits = len(one["runs"]), one["splits"]
         ours = np.mean(figures["runs"] if splits == 1 else figures["runs"][:rows])
         ahead = one["accuracy_mean"] - ours
-        parts = [f"{percent(one, 'accuracy', rows)} {NAMES[name]}"]
-        parts += [f"{rows} of {splits} splits"] if rows < splits else []
-        parts += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
-        line = ", ".join(parts)
+        notes = [f"{percent(one, 'accuracy', rows)} {NAMES[name]}"]
+        notes += [f"{rows} of {splits} splits"] if rows < splits else []
+        notes += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
+        line = ", ".join(notes)
         found.append(f"{line}: ahead by {ahead:.2f}" if ahead > 0 else line)
     return found

@@ -1,4 +1,4 @@
-"""An answer at once: kernel ridge classification on the smoothed features, in closed form."""
+"""Kernel ridge classification on smoothed features, in closed form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Instant(NodeMethod):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """All of learning: there is a closed form."""
+        """All settings of learning."""
         return OF_LEARNING | {"dropout", "input_dropout"}
 
     def represent(self, parameters: Any, prepared: Any, dropout: Any = None) -> torch.Tensor:
@@ -54,7 +54,7 @@ class Instant(NodeMethod):
         return self.map({"landmarks": parameters["map.landmarks"]}, prepared)
 
     def train(self, task: NodeTask, training: Training) -> Trained:
-        """Solve, for each replica's training nodes."""
+        """Solve for the training nodes of each replica."""
         started = time.perf_counter()
         prepared = self.map.prepare(task.graph, task.run.place)
         nodes, found = task.nodes, list[Any]()
@@ -119,7 +119,7 @@ class Instant(NodeMethod):
         return head_probabilities(self, on.parameters, g)
 
     def own_calibration(self, on: NodeModelOnGraph) -> Calibration:
-        """By the training nodes, each left out."""
+        """Calibrate by the leave-one-out scores of the training nodes."""
         model = on.model
         by_run = (_SHARP * model.parameters["left_out"]).softmax(dim=-1).numpy()
         return fit_calibration(by_run, model.train_labels, len(np.unique(model.train)))

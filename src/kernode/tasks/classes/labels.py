@@ -1,4 +1,4 @@
-"""Nodes, classes and weights as users give them, made into labelled nodes; fits on folds of these."""
+"""Input of nodes, classes and weights, and fits on folds of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kernode.graph import Graph
 from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
 from kernode.io import Split, split_nodes
 from kernode.io.node_split import is_split_file
-from kernode.models.fit import AGAIN, Candidates, fit_candidates
+from kernode.models.fit import Candidates, fit_candidates, varies_by_replica
 from kernode.models.variants import known_name
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.tasks.classes.sum import KernelSum, fit_members_again, fit_sum
+from kernode.tasks.classes.sum import KernelSum, fit_members_again, fit_sum, fit_without_selection
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
@@ -43,7 +43,7 @@ def nodes_and_classes(graph: Graph, nodes: Any, y: Any) -> tuple[np.ndarray, np.
 def labelled(
     nodes: np.ndarray, y: np.ndarray, graph: Graph, validation: Any
 ) -> tuple[np.ndarray, LabelledNodes]:
-    """The classes that there are, and the nodes as numbers of them: all train, validation nodes validate."""
+    """Return the classes, and training and validation nodes with class numbers."""
     require_classes(nodes, y, graph, "training")
     _require_one_class_each(nodes, y, graph)
     classes = np.unique(y)
@@ -60,7 +60,7 @@ def labelled(
 
 
 def require_classes(
-    nodes: np.ndarray, y: np.ndarray, graph: Graph, part: str, known: np.ndarray | None = None
+    nodes: np.ndarray, y: np.ndarray, graph: Graph, role: str, known: np.ndarray | None = None
 ) -> None:
     """Raise where a class is missing: empty, or −1.
 
@@ -79,7 +79,7 @@ def require_classes(
         more = f" (and {without.sum() - 1:,} others)" if without.sum() > 1 else ""
         node = graph.lookup.name(nodes[without][0])
         way = "" if y.dtype.kind not in "iu" else ", or give classes as text if −1 is one"
-        raise InputError(f"node {node}{more} has no label: keep it out of the {part} nodes{way}.", "missing")
+        raise InputError(f"node {node}{more} has no label: keep it out of the {role} nodes{way}.", "missing")
 
 
 def _is_none(value: Any) -> bool:
@@ -140,7 +140,7 @@ def _validating(
     if len(both):
         raise InputError(
             f"node {graph.lookup.name(both[0])} trains and validates ({len(both):,} such nodes). "
-            "Keep each in one part.",
+            "Keep each in one list.",
             "conflict", setting="validation",
         )  # fmt: skip
     return chosen, labels
@@ -188,10 +188,10 @@ def by_node(weights: np.ndarray | None, nodes: np.ndarray, n: int) -> np.ndarray
 
 
 def in_folds(known: LabelledNodes, folds: int, seed: int, replicas: int | None = None) -> LabelledNodes:
-    """The same nodes for a choice without validation nodes: each replica has a fold of its own held out.
+    """Hold out a fold of the training nodes for each replica, to validate.
 
-    There are as many replicas as folds, or as many as are asked for, which then take the folds in turn.
-    Classes are dealt out evenly, and no fold holds the last node of a class.
+    There are as many replicas as folds, or ``replicas``, which then take the folds in turn. Folds are
+    stratified, and none holds the last node of a class.
     """
     y = known.train_labels[0]
     random = np.random.Generator(np.random.PCG64(seed))
@@ -279,11 +279,11 @@ def fit_in_folds(task: NodeTask, candidates: Candidates, *, sums: bool = False) 
         )
         return fit_candidates(task, {name: (method, training)})
     seeds = task.run.seeds
-    own = any(method.varies_by_replica(training) for method, training in candidates.values())
-    parts = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
-    stack = task.run.with_seeds(seeds_from(seeds[0], len(parts.train)))
+    own = any(varies_by_replica(*one) for one in candidates.values())
+    folds = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
+    stack = task.run.with_seeds(seeds_from(seeds[0], len(folds.train)))
     fit = fit_sum if sums else fit_candidates
-    best = fit(replace(task, nodes=parts, run=stack), candidates)
+    best = fit(replace(task, nodes=folds, run=stack), candidates)
     advise_more_epochs(best.model, best.model.training.select_by)
     return fit_again(task, best.model)
 
@@ -294,19 +294,17 @@ def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
     For a choice made with nodes held out, which then train, too. Its calibration was fitted on them before.
     """
     if isinstance(chosen.method, KernelSum):
-        return fit_members_again(task, chosen)
-    method = chosen.method.chosen(chosen, task.graph)
-    epochs = max(1, round(float(np.mean(chosen.kept_epochs)))) if chosen.training.epochs else 0
-    training = replace(chosen.training.without_selection(), epochs=epochs)
-    again = task.run.part(AGAIN).called(f"{chosen.variant} on all labels".strip())
-    on = fit_candidates(task.with_run(again), {chosen.variant: (method, training)}, split=chosen.split)
+        on = fit_members_again(task, chosen)
+    else:
+        method, epochs = chosen.method.chosen(chosen, task.graph), float(np.mean(chosen.kept_epochs))
+        on = fit_without_selection(task, chosen.variant, method, chosen.training, epochs)
     held_out = chosen.calibration
     calibration = None if held_out is None else held_out.for_others(task.run.replicas)
-    return on.with_metadata(calibration=calibration, **chosen.choice)
+    return on.with_metadata(calibration=calibration, split=chosen.split, **chosen.choice)
 
 
 def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph:
-    """Train what was chosen again on every node that has a class: to be used, not scored."""
+    """Train the chosen method again on every labelled node, so that no test is left."""
     known = NodeModelOnGraph(model, graph, run.place).classes.known
     labelled = np.flatnonzero((known >= 0) & (known < len(model.classes)))
     nodes = LabelledNodes.without_validation(labelled, known[labelled])

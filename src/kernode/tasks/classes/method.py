@@ -1,4 +1,4 @@
-"""Methods that learn the classes of nodes: their protocol, and the paper's, a row of its Table 2."""
+"""Methods that learn the classes of nodes: their interface, and the paper's method, a row of its Table 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.draws import Draws, Dropout
+from kernode.compute.draws import Draws
 from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, replica, take
 from kernode.config import Config, changed, require_part
@@ -22,7 +22,6 @@ from kernode.kernels import BaseKernel
 from kernode.losses import Joint, Loss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
-from kernode.maps.base import StagedMap
 from kernode.metrics.accuracy import accuracy
 from kernode.models.changes import Changes, changed_kernel, changed_loss, changed_map, flat
 from kernode.models.method import KernelMethod
@@ -42,10 +41,10 @@ GRAM_BLOCK = 2**24  # entries of a Gram matrix that are held at a time
 
 @dataclass(frozen=True)
 class NodeMethod(Config):
-    """A method for the classes of nodes; a new one writes :meth:`train` and :meth:`probabilities`."""
+    """A method for the classes of nodes; a new one defines :meth:`train` and :meth:`probabilities`."""
 
     has_kernel: ClassVar[bool] = False  # K(u, v)
-    closed_form: ClassVar[bool] = False  # whether :meth:`train` learns it, and not the training loop
+    closed_form: ClassVar[bool] = False  # trained by :meth:`train`, not by the training loop
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Learn a task, one replica per seed."""
@@ -57,11 +56,11 @@ class NodeMethod(Config):
 
     @property
     def title(self) -> str:
-        """What sentences call it."""
+        """Name in messages."""
         return type(self).__name__
 
     def for_classes(self, classes: int) -> NodeMethod:
-        """The same method for so many classes."""
+        """Return the method for a number of classes."""
         return self
 
     def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
@@ -69,7 +68,7 @@ class NodeMethod(Config):
         return parameters
 
     def own_calibration(self, on: NodeModelOnGraph) -> Any:
-        """A calibration by other nodes than those that validate; None where there is none."""
+        """Return a calibration that needs no validation nodes, if the method has one."""
         return None
 
     def head(self, parameters: Parameters) -> tuple[Tensor | None, Tensor]:
@@ -77,25 +76,21 @@ class NodeMethod(Config):
         raise InputError(f"{self.title} cannot be a member of a sum of kernels.", "unsupported")
 
     def for_graph(self, graph: Graph) -> NodeMethod:
-        """The same method for the graph that it learns from."""
+        """Return the method for the graph that it is trained on."""
         return self
 
     def changed(self, changes: Changes) -> NodeMethod:
-        """The method with other settings."""
+        """Return the method with other settings."""
         found: NodeMethod = changed(self, flat({k: v for k, v in changes.items() if k != "training"}))
         return found
 
     def chosen(self, model: NodeModel, graph: Graph) -> NodeMethod:
-        """The method with what a model of it chose by validation nodes, to be trained on all of them."""
+        """Return the method with the settings that validation chose in a model."""
         return self
-
-    def varies_by_replica(self, training: Training) -> bool:
-        """Whether replicas have settings of their own."""
-        return False
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Training settings that never have an effect here."""
+        """Training settings without effect."""
         return frozenset()
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
@@ -103,15 +98,15 @@ class NodeMethod(Config):
         return 0.0
 
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
-        """Why a model means nothing on another graph than its own, in a sentence; None where it does."""
+        """Why a model cannot be used on another graph, as a sentence; None if it can."""
         return f"{self.title} learns about the nodes of one graph and of no other."
 
 
 @dataclass(frozen=True)
 class Method(KernelMethod, NodeMethod):
-    """K(u, v) = kernel(map(u), map(v)), and the loss that it is trained with.
+    """K(u, v) = kernel(map(u), map(v)), and its loss.
 
-    A kernel loss L_K answers by nearest centroids (C_K), L_Y and both together by softmax (C_Y).
+    With a kernel loss L_K the classifier is the nearest centroid (C_K), with L_Y or both softmax (C_Y).
     """
 
     loss: Loss = Joint()
@@ -126,15 +121,15 @@ class Method(KernelMethod, NodeMethod):
         return "centroid" if self.loss.objective == "kernel" else "softmax"
 
     def for_classes(self, classes: int) -> Method:
-        """The same method with its map as wide as there are classes, where the width was left open."""
+        """Return the method with an output for each class, if the map's width was left open."""
         return replace(self, map=self.map.for_classes(classes))
 
     def head(self, parameters: Parameters) -> tuple[Tensor | None, Tensor]:
-        """The bias of the classes: g has an entry for each."""
+        """Return the bias of the classes: g has an entry for each."""
         return super().head(parameters) if self.classifier != "softmax" else (None, parameters["class_bias"])
 
     def for_graph(self, graph: Graph) -> Method:
-        """The same method with its map for the graph that it learns from."""
+        """Return the method for the graph that it is trained on."""
         return replace(self, map=self.map.for_graph(graph))
 
     @torch.no_grad()
@@ -144,7 +139,7 @@ class Method(KernelMethod, NodeMethod):
         return parameters | {f"map.{name}": value for name, value in own.items()}
 
     def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
-        """All first parameters, under ``map.``, ``kernel.`` and ``class_bias``."""
+        """Initial parameters, named ``map.…``, ``kernel.…`` and ``class_bias``."""
         parameters = super().initial(prepared, draws, place)
         if self.classifier == "softmax":
             # One bias on the class scores, none in the MLP: not stated in the paper.
@@ -152,54 +147,33 @@ class Method(KernelMethod, NodeMethod):
             parameters["class_bias"] = torch.zeros(shape, dtype=place.dtype, device=place.device)
         return parameters
 
-    def first_layer(self, parameters: Parameters, prepared: Any) -> Tensor | None:
-        """What evaluation and the next training step share, where the map has such a part."""
-        if not isinstance(self.map, StagedMap):
-            return None
-        return self.map.first_layer(part(parameters, "map."), prepared)
-
-    def embed(
-        self,
-        parameters: Parameters,
-        prepared: Any,
-        dropout: Dropout | None = None,
-        first: Tensor | None = None,
-    ) -> Tensor:
-        """g of every node: r × n × d; from its first layer, where that has been computed already."""
-        own = part(parameters, "map.")
-        if first is None or (dropout is not None and dropout.of_input is not None):
-            return self.map(own, prepared, dropout)
-        assert isinstance(self.map, StagedMap)
-        return self.map.later_layers(own, prepared, first, dropout)
-
     def scores(
         self,
         parameters: Parameters,
         g: Tensor,
         training_nodes: NodesByClass,
         nodes: Tensor,
-        references: Tensor | None = None,
+        held: Tensor | None = None,
     ) -> Tensor:
         """Class scores of nodes (q × m): r × m × c.
 
-        Where the training nodes are not among those of g, ``references`` hold what is needed of them.
+        ``held``: what :func:`references` found, where the training nodes are not among those of g.
         """
         if self.classifier == "softmax":
             return class_scores(take(g, nodes), parameters["class_bias"])
-        own = part(parameters, "kernel.")
-        if references is None:
-            return centroid_scores(self.kernel, own, g, training_nodes, nodes)
-        return reference_scores(self.kernel, own, take(g, nodes), references, training_nodes)
+        held = references(self.kernel, g, training_nodes) if held is None else held
+        return centroid_scores(self.kernel, part(parameters, "kernel."), take(g, nodes), held, training_nodes)
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the class scores, before any calibration."""
         g, at = on.gather_rows(nodes)
         rows = torch.from_numpy(at).to(on.place.device)
-        scores = self.scores(on.parameters, g, on.training_nodes, rows, on.references)
+        held = on.class_references if self.classifier == "centroid" else None
+        scores = self.scores(on.parameters, g, on.training_nodes, rows, held)
         return scores.softmax(dim=-1).cpu().numpy()
 
     def changed(self, changes: Changes) -> Method:
-        """The method with other parts, or other settings of its parts."""
+        """Return the method with another map, kernel or loss, or other settings of them."""
         feature_map, change = self.map, changes.get("map", {})
         loss = changed_loss(self.loss, changes.get("loss", {}))
         if self.classifier == "centroid" and loss.objective != "kernel":  # softmax: one output per class
@@ -209,30 +183,18 @@ class Method(KernelMethod, NodeMethod):
 
     @property
     def learns(self) -> bool:
-        """Also the bias of the classes."""
+        """Whether there are parameters to train, such as the bias of the classes."""
         return self.classifier == "softmax" or super().learns
 
-    def varies_by_replica(self, training: Training) -> bool:
-        """Whether training or the loss has a number for each replica."""
-        own = self.loss.replica_settings().values()
-        return super().varies_by_replica(training) or any(isinstance(value, tuple) for value in own)
-
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """What the map holds, as wide as there are classes."""
-        wide = replace(self, map=self.map.for_classes(max(1, sizes.classes)))
-        return KernelMethod.least_bytes(wide, sizes, training, place)
-
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
-        """Vectors of single nodes mean nothing elsewhere; features must have the same columns."""
+        """Maps with a vector per node are of one graph."""
         if self.map.per_node or self.map.of_one_graph:
             return super().refusal(model, graph)
-        if model.n_features is None or (self.classifier == "centroid" and model.references is None):
-            return "this model's file is of before models went to other graphs: train again."
         return None
 
 
 def head_probabilities(method: NodeMethod, parameters: Parameters, g: Tensor) -> np.ndarray:
-    """Class probabilities of vectors (r × m × d) by a method's own head: r × m × c."""
+    """Class probabilities of vectors (r × m × d) by the head of a method: r × m × c."""
     weights, bias = method.head(parameters)
     scores = (g if weights is None else g.to(weights.dtype) @ weights) + bias[:, None]
     return scores.softmax(dim=-1).cpu().numpy()
@@ -258,19 +220,8 @@ def validation_accuracies(
     return accuracies
 
 
-def centroid_scores(
-    kernel: BaseKernel, parameters: Parameters, g: Tensor, members: NodesByClass, nodes: Tensor
-) -> Tensor:
-    """C_K: μ_y, the mean K̄ between a node and the training nodes of class y; r × m × c.
-
-    g is r × n × d, nodes q × m. Their softmax is what C_K reports as probabilities, which a temperature then
-    calibrates: similarities lie within [−1, 1], and would never be sure.
-    """
-    return reference_scores(kernel, parameters, take(g, nodes), references(kernel, g, members), members)
-
-
 def references(kernel: BaseKernel, g: Tensor, members: NodesByClass) -> Tensor:
-    """What C_K needs of the training nodes where they are not at hand, from g (r × n × d).
+    """Vectors that C_K compares nodes with, from g (r × n × d).
 
     Class means of what the kernel compares (r × c × d') where it is a dot product: the mean of products is
     the product with the mean. Else the training nodes' own g, class by class (r × m × d).
@@ -279,10 +230,14 @@ def references(kernel: BaseKernel, g: Tensor, members: NodesByClass) -> Tensor:
     return members.averaging.to(g.dtype) @ kernel.embed(training) if kernel.dot_product else training
 
 
-def reference_scores(
+def centroid_scores(
     kernel: BaseKernel, parameters: Parameters, g: Tensor, held: Tensor, members: NodesByClass
 ) -> Tensor:
-    """C_K of nodes with g (r × m × d) from what :func:`references` held: r × m × c."""
+    """C_K: μ_y, the mean K̄ between nodes with g (r × m × d) and the training nodes of class y; r × m × c.
+
+    ``held``: of :func:`references`. The softmax of the scores is what C_K reports as probabilities, which a
+    temperature then calibrates: similarities lie within [−1, 1], and would never be sure.
+    """
     embedded = kernel.embed(g)
     if kernel.dot_product:
         scores = embedded @ held.transpose(1, 2)
@@ -292,7 +247,7 @@ def reference_scores(
         for i, rows in enumerate(embedded):  # by Gram blocks, one replica after another
             by_class = members.averaging[min(i, len(members.averaging) - 1)].to(rows.dtype).T
             own = training[i : i + 1], replica(parameters, i)
-            parts = [kernel.gram(some[None], *own) @ by_class for some in rows.split(step)]
-            found.append(torch.cat(parts, dim=1))
+            blocks = [kernel.gram(some[None], *own) @ by_class for some in rows.split(step)]
+            found.append(torch.cat(blocks, dim=1))
         scores = torch.cat(found)
     return scores.masked_fill((members.sizes == 0)[:, None], NO_SIMILARITY)

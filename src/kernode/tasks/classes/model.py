@@ -1,4 +1,4 @@
-"""A trained classifier of nodes: what its file holds, and the graphs and classes that it can be used on."""
+"""A trained node classifier: its fields, and the graphs and classes that it can be used with."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NodeModel(Model):
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
-        """Until 0.1.0 a loss was a word in the method, and its settings stood among those of training."""
+        """Convert files of 0.1.0, where a loss was a name, and its settings were settings of training."""
         if "variant" in facts:
             return facts
         facts = dict(facts)
@@ -68,7 +68,8 @@ class NodeModel(Model):
         }
 
     def check(self) -> None:
-        """Raise unless nodes and labels fit each other; a negative node would silently be another one."""
+        """Raise unless nodes and labels are consistent; a negative node would silently be another one."""
+        super().check()
         shape, replicas = self.train.shape, len(self.seeds)
         for name in ("train", "validation", "tested"):
             if getattr(self, name) is not None:
@@ -82,8 +83,8 @@ class NodeModel(Model):
     def on(self, graph: Graph, device: str = "cpu") -> NodeModelOnGraph:
         """Use the model on its graph, or on another one with the same columns of features.
 
-        On another graph nearest centroids stay those of the training nodes in their own graph. A column that
-        the model predicts is no feature of a graph, either.
+        On another graph nearest centroids are those of the training nodes in their own graph. The column
+        that the model predicts is not a feature of that graph, either.
         """
         label = None if self.encoding is None else self.encoding.label
         if label is not None and label in (graph.columns or ()):
@@ -104,12 +105,12 @@ class NodeModel(Model):
         return NodeModelOnGraph(model, graph, Place.of(self.precision, device), has_training_nodes=own)
 
     def is_own(self, graph: Graph) -> bool:
-        """Whether a graph is the one that was learned from, or the one that it grew to and is held."""
+        """Whether a graph is the one of training, or the grown one in the file."""
         held = () if self.graph is None else (self.graph.fingerprint,)
         return graph.fingerprint in (self.fingerprint, *held)
 
     def _require_use_on(self, graph: Graph) -> None:
-        """Raise unless what was learned means something on another graph than the model's own."""
+        """Raise unless the model can be used on a graph other than its own."""
         own = f"Give {self.dataset!r}, the graph it was trained on"
         if reason := self.method.refusal(self, graph):
             raise InputError(f"{reason} {own}.", "unsupported", setting="graph")
@@ -132,7 +133,7 @@ class NodeModel(Model):
             )
 
     def of_replicas(self, replicas: list[int]) -> NodeModel:
-        """The same with some of its replicas, without the history of training."""
+        """Return the model of some replicas, without the history of training."""
         rows = replicas if len(self.train) > 1 else [0]
         names = ("train", "train_labels", "train_weights", "validation", "tested")
         arrays: Any = {name: None if (one := getattr(self, name)) is None else one[rows] for name in names}
@@ -169,7 +170,7 @@ class NodeModel(Model):
         return mean if self.calibration is None else self.calibration.together(mean)
 
     def summary(self) -> list[tuple[str, str]]:
-        """The model in a few lines: what was trained on what, how it validated, what its hops weigh."""
+        """Return a short description: method, graph, training nodes, validation, hop weights."""
         split = f", split {self.split}" if self.split else ""
         if self.split == ALL_LABELLED:
             split = ": all that have a class"
@@ -179,17 +180,14 @@ class NodeModel(Model):
             ("graph", f"{self.dataset}, {len(self.classes)} classes"),
             ("trained on", f"{self.train.shape[1]:,} nodes{own}{split}"),
         ]
-        by = self.training.select_by
+        by, members = self.training.select_by, getattr(self.method, "members", ())
         what = "mAP" if by == "map" else "accuracy"
-        members = getattr(self.method, "members", ())
         if members:
             shares = (f"{one.weight:.2f} {one.name}" for one in members)
             lines.append(("sum of kernels", ", ".join(shares)))
-            others = (f"{name} {figure:.1f} %" for name, figure in (self.chosen_by_validation or {}).items())
-            lines.append(("members alone", f"{', '.join(others)} (validation {what})"))
-        elif self.chosen_by_validation:
-            others = (f"{name} {figure:.1f} %" for name, figure in self.chosen_by_validation.items())
-            lines.append(("chosen among", f"{', '.join(others)} (validation {what})"))
+        if tried := self.chosen_by_validation:
+            figures = ", ".join(f"{name} {figure:.1f} %" for name, figure in tried.items())
+            lines.append(("members alone" if members else "chosen among", f"{figures} (validation {what})"))
         if len(values := self.history.get(f"validation_{by}", ())) and not members:
             # Label propagation tries settings in the place of epochs.
             epoch = f", at epoch {float(np.median(self.kept_epochs)):g} of {len(values)}"
@@ -202,7 +200,7 @@ class NodeModel(Model):
 
 
 def describe_hop_weights(model: NodeModel) -> str:
-    """Say what the hop weights are; empty where the map has none."""
+    """Describe the hop weights; empty where the map has none."""
     weights = model.hop_weights()
     if weights is None:
         return ""

@@ -1,4 +1,4 @@
-"""A classifier of nodes on a graph: representations, kernel, probabilities, new nodes and new labels."""
+"""A node classifier on a graph: representations, kernel, probabilities, new nodes and new labels."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class NodeModelOnGraph(ModelOnGraph):
 
     @cached_property
     def classes(self) -> ClassNames:
-        """What class numbers stand for, and the known class of every node."""
+        """Names of the class numbers, and the known class of every node."""
         return ClassNames.of(self.model, self.graph, self.has_training_nodes)
 
     def gather_rows(self, nodes: np.ndarray) -> tuple[Tensor, np.ndarray]:
-        """A g that has rows of some nodes (of whatever shape), and where they stand in it.
+        """Return a g with the rows of some nodes, and the nodes' positions in it.
 
-        That is g itself, but where ranks share the nodes: then these nodes' rows alone come together.
+        That is g itself, except where ranks share the graph: then the rows of these nodes are gathered.
         """
         if not isinstance(self.graph, GraphShare):
             return self.g, nodes
@@ -52,9 +52,9 @@ class NodeModelOnGraph(ModelOnGraph):
 
     @torch.no_grad()
     def probabilities(self, nodes: Any = None) -> np.ndarray:
-        """As the method gives them: r × m × c, for nodes (m, or q × m where replicas differ; all if None).
+        """Class probabilities before calibration: r × m × c.
 
-        They order the classes; how likely a class is :meth:`calibrated` says.
+        ``nodes``: m, or q × m where replicas differ; None for all nodes.
         """
         nodes = np.arange(self.graph.n_nodes) if nodes is None else nodes
         indices = np.atleast_2d(checked_nodes(nodes, self.graph.n_nodes))
@@ -68,16 +68,15 @@ class NodeModelOnGraph(ModelOnGraph):
         return found
 
     def calibrated(self, nodes: Any = None) -> np.ndarray:
-        """Class probabilities of nodes (m) by all replicas together, calibrated where the model is: m × c."""
+        """Mean class probabilities of the replicas, calibrated where the model is: m × c."""
         return self.model.calibrated(self.probabilities(nodes).mean(axis=0))
 
     @torch.no_grad()
     def extended(self, larger: Graph) -> NodeModelOnGraph:
         """The same model after nodes or edges arrived: :func:`kernode.graph.growth.extended` of this graph.
 
-        g equals what the whole larger graph gives, degrees of old neighbours included, but is computed only
-        where it can differ: within ``reach`` edges of a node whose edges or features changed. Elsewhere it
-        keeps its bits. Weights stay as they were learned.
+        g is that of the larger graph, but computed only where it can differ: within ``reach`` edges of a
+        node whose edges or features changed. Elsewhere it keeps its bits. Parameters stay as they are.
         """
         if not self.model.method.has_kernel:
             return replace(self, graph=larger, prepared=None)
@@ -110,18 +109,10 @@ class NodeModelOnGraph(ModelOnGraph):
         return replace(self, model=self.model.of_replicas(replicas), known_g=known, prepared=None)
 
     @cached_property
-    def references(self) -> Tensor | None:
-        """What stands for training nodes that are not in the graph; None where they are."""
-        held = self.model.references
-        return (
-            None if self.has_training_nodes or held is None else torch.from_numpy(held).to(self.place.device)
-        )
-
-    @cached_property
     def class_references(self) -> Tensor:
-        """What nearest centroids compare with: held by the model, or computed of the training nodes here."""
-        if self.references is not None:
-            return self.references
+        """Vectors that nearest centroids compare with: from the model, or from the training nodes here."""
+        if not self.has_training_nodes and self.model.references is not None:
+            return torch.from_numpy(self.model.references).to(self.place.device)
         return references(self.model.method.kernel, self.g, self.training_nodes)
 
     @cached_property
@@ -161,7 +152,19 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
     new: list[Any] = [one for one in dict.fromkeys(y.tolist()) if one not in known]
     classes = (*known, *new)
     numbers = np.array([classes.index(one) for one in y.tolist()])
-    train, labels, weights = _joined(model.train, model.train_labels, model.train_weights, nodes, numbers)
+    kept = ~np.isin(model.train, nodes)  # q × m
+    if len(set(kept.sum(axis=1).tolist())) > 1:  # rows must be of one length
+        raise InputError(
+            "some of these nodes trained some replicas and not others, as each replica had its own split. "
+            "Leave them out, or train with one split.",
+            "conflict",
+        )
+
+    def joined(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return np.concatenate([rows[kept].reshape(len(rows), -1), np.tile(more, (len(rows), 1))], axis=1)
+
+    train, labels = joined(model.train, nodes), joined(model.train_labels, numbers)
+    weights = None if model.train_weights is None else joined(model.train_weights, np.ones(len(nodes)))
     members = NodesByClass.of(train, labels, len(classes), on.place.device, weights)
     held = references(method.kernel, on.g, members).cpu().numpy()
     extended = replace(
@@ -171,34 +174,10 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
     return replace(on, model=extended, known_g=on.g, prepared=None)
 
 
-def _joined(
-    train: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, nodes: np.ndarray, numbers: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Training nodes (q × m) and labels with more of them; who has a new class has it in every row."""
-    labels, q = labels.copy(), len(train)
-    for node, number in zip(nodes.tolist(), numbers.tolist(), strict=True):
-        labels[train == node] = number
-    inside = np.array([np.isin(nodes, row) for row in train])  # q × new
-    if (inside.any(axis=0) != inside.all(axis=0)).any():  # rows must be of one length
-        raise InputError(
-            "some of these nodes trained some replicas and not others, as each replica had its own split. "
-            "Leave them out, or train with one split.",
-            "conflict",
-        )
-    fresh = ~inside[0]
-
-    def wider(rows: np.ndarray, more: np.ndarray) -> np.ndarray:
-        return np.concatenate([rows, np.tile(more, (q, 1))], axis=1)
-
-    ones = np.ones(int(fresh.sum()))
-    weights = None if weights is None else wider(weights, ones)
-    return wider(train, nodes[fresh]), wider(labels, numbers[fresh]), weights
-
-
 def similar_in_shares(
     on: NodeModelOnGraph, queries: np.ndarray, k: int, among: np.ndarray | None = None
 ) -> list[SimilarNodes]:
-    """As :meth:`NodeKernel.similar`: every rank looks among its own nodes, and the best of all are kept."""
+    """As :meth:`NodeKernel.similar`, over all ranks: each searches its own nodes, and the best are kept."""
     share, method = on.graph, on.model.method
     assert isinstance(share, GraphShare)
     rows_of_queries, at = on.gather_rows(queries)
@@ -208,7 +187,7 @@ def similar_in_shares(
         rows = rows[np.isin(rows + share.start, among)]
     here: list[list[tuple[int, float]]] = [[] for _ in queries]
     if len(rows):
-        # The rank's own nodes, and after them those that are asked about: one more, for these may be found.
+        # The rank's own nodes, then the queries. k + 1, because a query may be found itself.
         g = torch.cat([on.g, rows_of_queries[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
         kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
         found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -22,6 +21,7 @@ from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
+from kernode.compute.stack import Parameters, part
 from kernode.config import changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.task import NodeTask
 
 _MOST_STEPS = 100_000
-_MOST_NUMBERS = 2**26  # in F at a time: of more replicas than that, one part after the other
 _MOST_SCALE = 1000.0  # beyond that an error that hardly arrives is not blown up, as in PyTorch Geometric
 
 _MLP = Method(MLP(), Normalized(Linear()), Softmax())
@@ -49,10 +48,13 @@ _MLP = Method(MLP(), Normalized(Linear()), Softmax())
 
 @dataclass(frozen=True)
 class Propagation(NodeMethod):
-    """A method that spreads rows along the edges, with settings of which validation chooses."""
+    """A method that spreads rows along the edges, with settings of which validation chooses.
+
+    There is no randomness in spreading: replicas differ only where their nodes or what they spread do.
+    """
 
     steps: int = field(default=50, kw_only=True)
-    choices: ClassVar[tuple[str, ...]]  # the fields that hold what is chosen from
+    choices: ClassVar[dict[str, str]]  # fields that hold what is chosen from: the parameter that is chosen
     figure: ClassVar[str] = "validation_accuracy"  # of a history, by setting and replica
 
     def __post_init__(self) -> None:
@@ -64,27 +66,58 @@ class Propagation(NodeMethod):
 
     @property
     def settings(self) -> list[tuple[Any, ...]]:
-        """What validation chooses from."""
+        """Settings that validation chooses from."""
         return list(product(*(getattr(self, name) for name in self.choices)))
 
-    def validated(self, task: NodeTask, answers: Callable[[Any], np.ndarray]) -> np.ndarray:
-        """Validation accuracies by setting and replica; answers: class numbers of all nodes, q × n."""
-        return validation_accuracies(
-            task,
-            self.title,
-            self.settings,
-            lambda one: np.take_along_axis(answers(one), task.nodes.validation, axis=1),
-        )
+    @abstractmethod
+    def spread_rows(self, step: Tensor, known: Tensor, before: Tensor | None, setting: Any) -> Tensor:
+        """Rows of every node with one setting, from known labels and a base's probabilities: n × q × c."""
+
+    def base_probabilities(
+        self, parameters: Parameters, graph: Graph, place: Place, prepared: Any = None
+    ) -> Tensor | None:
+        """Probabilities that are spread in addition to labels: n × r × c."""
+        return None
+
+    def choose(self, task: NodeTask, before: Tensor | None) -> tuple[np.ndarray, Parameters]:
+        """Validation accuracies by setting and replica, and the best setting of each replica."""
+        nodes, place = task.nodes, task.run.place
+        labelled = nodes.train, nodes.train_labels, task.graph.n_nodes, len(task.classes), place
+        step, known = edge_step(task.graph, place), known_labels(*labelled, task.train_weights)
+
+        def answers(setting: Any) -> np.ndarray:
+            found = self.spread_rows(step, known, before, setting).argmax(dim=2).T.cpu().numpy()
+            return np.take_along_axis(found, nodes.validation, axis=1)
+
+        accuracies = validation_accuracies(task, self.title, self.settings, answers)
+        columns = zip(*(self.settings[i] for i in accuracies.argmax(axis=0)), strict=True)
+        kinds = (torch.int64 if isinstance(one, bool) else torch.float64 for one in self.settings[0])
+        chosen = zip(self.choices.values(), columns, kinds, strict=True)
+        return accuracies, {name: torch.tensor(values, dtype=kind) for name, values, kind in chosen}
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
-        """Those of all nodes at once, since labels pass through all of them."""
+        """Computed for all nodes at once, since labels pass through all of them."""
         if "probabilities" not in on.cache:
-            on.cache["probabilities"] = self.all_probabilities(on)
+            on.cache["probabilities"] = self._all_probabilities(on)
         return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
 
-    @abstractmethod
-    def all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
+    def _all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
         """Class probabilities of every node: r × n × c."""
+        model, step, n = on.model, edge_step(on.graph, on.place), on.graph.n_nodes
+        labelled = model.train, model.train_labels, n, len(model.classes), on.place
+        known = known_labels(*labelled, model.train_weights)
+        before = self.base_probabilities(on.parameters, on.graph, on.place)
+        chosen = (model.parameters[name].tolist() for name in self.choices.values())
+        settings = list(zip(*chosen, strict=True))
+        known = known.expand(-1, len(settings), -1)
+        found = []
+        for i, setting in enumerate(settings):
+            own = slice(i, i + 1)
+            rows = self.spread_rows(step, known[:, own], None if before is None else before[:, own], setting)
+            # No class has anything left where a correction took all: each is as likely.
+            rows = torch.where(rows.any(dim=2, keepdim=True), rows, torch.ones_like(rows))
+            found.append((rows / rows.sum(dim=2, keepdim=True))[:, 0])
+        return torch.stack(found).cpu().numpy()
 
     def chosen(self, model: NodeModel, graph: Graph) -> Self:
         """The one setting that was best in the mean over the replicas of a model."""
@@ -106,68 +139,28 @@ class LabelPropagation(Propagation):
 
     shares: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99)
     clamped: tuple[bool, ...] = (False, True)
-    choices: ClassVar = ("shares", "clamped")
+    choices: ClassVar = {"shares": "share", "clamped": "clamped"}
 
     def train(self, task: NodeTask, training: Training) -> Trained:
-        """Try every setting, like epochs; keep for each replica the best on validation.
-
-        There is no randomness in it: replicas differ only where their nodes do.
-        """
-        started, nodes, place = time.perf_counter(), task.nodes, task.run.place
-        step = edge_step(task.graph, place)
-        known = nodes.train, nodes.train_labels, task.train_weights, len(task.classes)
-        accuracies = self.validated(
-            task, lambda one: self._scores(step, *known, [one] * len(nodes.train), place).argmax(axis=-1)
-        )
-        best = accuracies.argmax(axis=0)
+        """Try every setting, like epochs; keep for each replica the best on validation."""
+        started = time.perf_counter()
+        accuracies, chosen = self.choose(task, None)
         return Trained(
-            parameters={
-                "share": torch.tensor([self.settings[i][0] for i in best], dtype=torch.float64),
-                "clamped": torch.tensor([int(self.settings[i][1]) for i in best]),
-            },
-            epochs=best + 1,
-            history={"validation_accuracy": accuracies},
+            chosen,
+            epochs=accuracies.argmax(axis=0) + 1,
+            history={self.figure: accuracies},
             seconds=time.perf_counter() - started,
         )
 
-    def all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
-        """The rows of F, to sum 1."""
-        model, step = on.model, edge_step(on.graph, on.place)
-        shares, clamped = (model.parameters[name].tolist() for name in ("share", "clamped"))
-        chosen = list(zip(shares, map(bool, clamped), strict=True))
-        known = model.train, model.train_labels, model.train_weights, len(model.classes)
-        found = self._scores(step, *known, chosen[: len(model.train)], on.place)
-        return np.broadcast_to(found, (len(chosen), *found.shape[1:]))
-
-    def _scores(
-        self,
-        step: Tensor,
-        train: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        classes: int,
-        settings: list[tuple[float, bool]],
-        place: Place,
-    ) -> np.ndarray:
-        """The rows of F of each row of training nodes (q × m), with its own setting, to sum 1: q × n × c."""
-        out = np.empty((len(train), step.shape[0], classes), np.float64)
-        for setting in dict.fromkeys(settings):
-            own = np.array([at for at, one in enumerate(settings) if one == setting])
-            parts = -(-len(own) * step.shape[0] * classes // _MOST_NUMBERS)
-            for rows in np.array_split(own, max(1, min(parts, len(own)))):
-                given = None if weights is None else weights[rows]
-                known = known_labels(train[rows], labels[rows], step.shape[0], classes, place, given)
-                share, clamped = setting
-                found = spread(step, known, share, self.steps, known.any(dim=2) if clamped else None)
-                unreached = known.sum(dim=0) / known.sum(dim=(0, 2))[:, None]  # the classes' shares
-                found = torch.where(found.any(dim=2, keepdim=True), found, unreached)
-                found = found / found.sum(dim=2, keepdim=True)
-                out[rows] = found.transpose(0, 1).cpu().numpy()
-        return out
+    def spread_rows(self, step: Tensor, known: Tensor, before: Tensor | None, setting: Any) -> Tensor:
+        """The rows of F."""
+        share, clamped = setting
+        found = spread(step, known, share, self.steps, known.any(dim=2) if clamped else None)
+        return torch.where(found.any(dim=2, keepdim=True), found, known.sum(dim=0))
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """All that change what is trained: nothing is."""
+        """All settings of training: nothing is trained."""
         return frozenset(one.name for one in fields(Training) if not one.metadata.get("runtime"))
 
 
@@ -187,7 +180,7 @@ class CorrectAndSmooth(Propagation):
     base: Method = _MLP
     correction_shares: tuple[float, ...] = (0.0, 0.5, 0.8, 0.95)
     smoothing_shares: tuple[float, ...] = (0.0, 0.5, 0.8, 0.95)
-    choices: ClassVar = ("correction_shares", "smoothing_shares")
+    choices: ClassVar = {"correction_shares": "correction_share", "smoothing_shares": "smoothing_share"}
     figure: ClassVar = "shares_accuracy"
 
     def __post_init__(self) -> None:
@@ -215,80 +208,50 @@ class CorrectAndSmooth(Propagation):
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Train the base, then try every pair of shares; keep for each replica the best on validation."""
-        started, nodes = time.perf_counter(), task.nodes
+        started, place = time.perf_counter(), task.run.place
         loop = task.begin(self.base, training)
         loop.run()
         trained = loop.trained()
-        step, place = edge_step(task.graph, task.run.place), task.run.place
-        before = self._base_probabilities(trained.parameters, task.graph, place, trained.prepared)
-        known = known_labels(nodes.train, nodes.train_labels, task.graph.n_nodes, len(task.classes), place)
-
-        @lru_cache(maxsize=1)  # settings come in the order of corrections: one at a time is held
-        def corrected(correction: float) -> Tensor:
-            return correct(step, before, known, correction, self.steps)
-
-        def answers(setting: tuple[float, float]) -> np.ndarray:
-            correction, smoothing = setting
-            found = smooth(step, corrected(correction), known, smoothing, self.steps)
-            return found.argmax(dim=2).T.cpu().numpy()
-
-        accuracies = self.validated(task, answers)
-        best = accuracies.argmax(axis=0)
-        history = trained.history | {"shares_accuracy": accuracies}
-        if nodes.validates and (by_epoch := history.get("validation_accuracy")) is not None:
+        before = self.base_probabilities(trained.parameters, task.graph, place, trained.prepared)
+        accuracies, chosen = self.choose(task, before)
+        history = trained.history | {self.figure: accuracies}
+        if task.nodes.validates and (by_epoch := history.get("validation_accuracy")) is not None:
             # At the kept epoch it is that of the answers, by which this method is compared with others.
-            by_epoch = by_epoch.copy()
-            by_epoch[trained.epochs - 1, np.arange(len(best))] = accuracies[best, np.arange(len(best))]
-            history["validation_accuracy"] = by_epoch
-        shares = {
-            name: torch.tensor([self.settings[i][at] for i in best], dtype=torch.float64)
-            for at, name in enumerate(("correction_share", "smoothing_share"))
-        }
+            history["validation_accuracy"] = by_epoch.copy()
+            kept = trained.epochs - 1, np.arange(len(trained.epochs))
+            history["validation_accuracy"][kept] = accuracies.max(axis=0)
         return replace(
             trained,
-            parameters=trained.parameters | shares,
+            parameters=trained.parameters | chosen,
             history=history,
             prepared=None,
             seconds=time.perf_counter() - started,
         )
 
-    def all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
-        """The smoothed rows, to sum 1."""
-        model, step, n = on.model, edge_step(on.graph, on.place), on.graph.n_nodes
-        before = self._base_probabilities(on.parameters, on.graph, on.place)
-        known = known_labels(model.train, model.train_labels, n, len(model.classes), on.place)
-        known = known.expand(-1, before.shape[1], -1)
-        shares = [model.parameters[f"{name}_share"].tolist() for name in ("correction", "smoothing")]
-        found = []
-        for i, (correction, smoothing) in enumerate(zip(*shares, strict=True)):
-            own = before[:, i : i + 1], known[:, i : i + 1]
-            better = correct(step, *own, correction, self.steps)
-            found.append(smooth(step, better, own[1], smoothing, self.steps)[:, 0])
-        rows = torch.stack(found)
-        # No class has anything left where a correction took all: each is as likely.
-        rows = torch.where(rows.any(dim=2, keepdim=True), rows, torch.ones_like(rows))
-        return (rows / rows.sum(dim=2, keepdim=True)).cpu().numpy()
+    def spread_rows(self, step: Tensor, known: Tensor, before: Tensor | None, setting: Any) -> Tensor:
+        """The smoothed rows."""
+        correction, smoothing = setting
+        assert before is not None
+        known = known.ne(0).to(known.dtype)  # it has no weights
+        better = correct(step, before, known, correction, self.steps)
+        return smooth(step, better, known, smoothing, self.steps)
 
     @torch.no_grad()
-    def _base_probabilities(
-        self, parameters: dict[str, Tensor], graph: Graph, place: Place, prepared: Any = None
+    def base_probabilities(
+        self, parameters: Parameters, graph: Graph, place: Place, prepared: Any = None
     ) -> Tensor:
         """The base's class probabilities of all nodes: n × r × c."""
         prepared = self.base.map.prepare(graph, place) if prepared is None else prepared
-        scores = self.base.embed(parameters, prepared) + parameters["class_bias"][:, None]
+        scores = self.base.map(part(parameters, "map."), prepared, None) + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
-
-    def varies_by_replica(self, training: Training) -> bool:
-        """As the base does."""
-        return self.base.varies_by_replica(training)
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Those of the base."""
+        """Settings without effect on the base."""
         return self.base.ignored_settings
 
     def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """What the base takes."""
+        """Bytes that the base needs."""
         return self.base.least_bytes(sizes, training, place)
 
 

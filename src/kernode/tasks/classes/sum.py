@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 from scipy import sparse
-from torch import Tensor
 
-from kernode.compute.draws import Dropout
-from kernode.compute.place import Place, cpu_threads
+from kernode.compute.place import cpu_threads
 from kernode.compute.sharing import sharing
 from kernode.compute.stack import Parameters, take
 from kernode.config import Config
 from kernode.errors import warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.io.sizes import GraphSizes
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
@@ -28,10 +25,11 @@ from kernode.metrics.accuracy import accuracy
 from kernode.models.fit import (
     AGAIN,
     Candidates,
-    best_validation,
+    begin_candidate,
+    check_checkpoints,
     fit_candidates,
+    halved,
     log_start,
-    survivors,
     within_memory,
 )
 from kernode.models.method import KernelMethod
@@ -40,7 +38,6 @@ from kernode.tasks.classes.calibration import Tempering, calibration_of
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.training.checkpoint import Checkpoint
 from kernode.training.loop import DivergedError, TrainingLoop
 from kernode.training.settings import Training
 
@@ -69,7 +66,7 @@ class Member(Config):
 
     @property
     def tempering(self) -> Tempering:
-        """What calibrates its probabilities."""
+        """Calibration of its probabilities."""
         return Tempering(self.temperature, self.floor)
 
 
@@ -87,7 +84,7 @@ class KernelSum(NodeMethod):
 
     @property
     def title(self) -> str:
-        """What sentences call it."""
+        """Name in messages."""
         return f"a sum of {len(self.members)} kernels"
 
     @cached_property
@@ -101,9 +98,7 @@ class KernelSum(NodeMethod):
         own = ((one.method.kernel, one.width, one.weight) for one in self.members)
         return WeightedSum(*zip(*own, strict=True))
 
-    def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
-        """g of every node: r × n × Σ d_m."""
-        return KernelMethod.represent(self, parameters, prepared, dropout)  # type: ignore[arg-type]
+    represent = KernelMethod.represent  # r × n × Σ d_m
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Σ_m w_m p_m of nodes (q × m): r × m × c."""
@@ -117,15 +112,11 @@ class KernelSum(NodeMethod):
         return np.asarray(found)
 
     def on_other_graphs(self) -> list[int]:
-        """Which members mean something on another graph than the one learned from."""
+        """Numbers of the members that can be used on another graph."""
         return [at for at, one in enumerate(self.members) if not one.method.map.of_one_graph]
 
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
-        """Of the largest member."""
-        return max(one.method.least_bytes(sizes, one.training, place) for one in self.members)
-
     def refusal(self, model: NodeModel, graph: Graph) -> str | None:
-        """Where no member means anything on another graph."""
+        """Why no member can be used on another graph; None if one can."""
         return None if self.on_other_graphs() else super().refusal(model, graph)
 
 
@@ -140,7 +131,7 @@ def member_parameters(parameters: Parameters, at: int) -> Parameters:
 
 
 def portable(model: NodeModel) -> NodeModel:
-    """The sum of the members that mean something on another graph, with their weights made to sum to 1."""
+    """Return the sum of the members that can be used on another graph, with weights that sum to 1."""
     kept = model.method.on_other_graphs()
     members = [model.method.members[at] for at in kept]
     if len(kept) == len(model.method.members) or not kept:
@@ -169,30 +160,21 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
     Weights are found by greedy selection on the validation nodes.
     """
     candidates, run = within_memory(task, _in_reach(task, candidates)), task.run
-    for one in run.callbacks:
-        if isinstance(one, Checkpoint):
-            one.check(["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
+    check_checkpoints(run, ["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
-    tried: dict[str, float] = {}  # validation accuracy in percent
-    epochs: dict[str, int] = {}
     with sharing(), cpu_threads(run.threads) as threads:
         log_start(task, " and ".join(candidates), candidates, threads)
         for name, (method, training) in candidates.items():
-            part = task.with_run(run.part(name).called(name))
             if method.closed_form:
                 quiet = task.with_run(replace(run, callbacks=()))  # there is nothing to watch
                 fitted[name] = fit_candidates(quiet, {name: (method, training)})
-                tried[name], epochs[name] = float(_accuracies(fitted[name], task.nodes).mean()), 0
             else:
-                loops[name] = part.begin(task.method_for(method), training)
-        for epoch, count in RUNGS:
-            for name, loop in loops.items():
-                loop.run(epoch)
-                tried[name] = max(0.0, best_validation(loop.validated(), epoch))
-                epochs[name] = min(epoch, loop.epoch)
-            left = survivors([loop.validated() for loop in loops.values()], epoch, count)
-            loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}
+                loops[name] = begin_candidate(task, name, name, method, training)
+        loops, tried, epochs = halved(loops, RUNGS)
+        for name, on in fitted.items():
+            found = on.probabilities(task.nodes.validation).argmax(axis=-1)
+            tried[name], epochs[name] = float(accuracy(found, task.nodes.validation_labels).mean()), 0
         for name, loop in loops.items():
             loop.run()
             try:
@@ -210,7 +192,7 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
 
 
 def _in_reach(task: NodeTask, candidates: Candidates) -> Candidates:
-    """Members that a graph's size and its processes allow."""
+    """Return the members that the graph's size and the ranks allow."""
     graph: Any = task.graph
     x = graph.features
     entries = graph.adjacency.nnz + (x.nnz if sparse.issparse(x) else x.size)
@@ -229,25 +211,32 @@ def _in_reach(task: NodeTask, candidates: Candidates) -> Candidates:
 
 
 def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
-    """Train the members of a sum anew on more nodes, each for as many epochs as it kept; weights stay."""
-    members, fitted = chosen.method.members, []
+    """Train the members of a sum anew on more nodes; weights stay."""
+    members = chosen.method.members
     with sharing():
-        for one in members:
-            training = replace(one.training.without_selection(), epochs=max(1, one.epochs))
-            part = task.run.part(f"{AGAIN}-{one.name}").called(f"{one.name} on all labels")
-            if one.method.closed_form:
-                training, part = one.training, replace(part, callbacks=())
-            fitted.append(fit_candidates(task.with_run(part), {one.name: (one.method, training)}))
-    on = assembled(task, members, fitted, variant=chosen.variant, split=chosen.split)
-    held_out = chosen.calibration
-    calibration = None if held_out is None else held_out.for_others(task.run.replicas)
-    return on.with_metadata(calibration=calibration, **chosen.choice)
+        fitted = [
+            fit_without_selection(task, one.name, one.method, one.training, one.epochs, f"{AGAIN}-{one.name}")
+            for one in members
+        ]
+    return assembled(task, members, fitted, variant=chosen.variant)
+
+
+def fit_without_selection(
+    task: NodeTask, name: str, method: Any, training: Training, epochs: float, checkpoint: str = AGAIN
+) -> NodeModelOnGraph:
+    """Train what was chosen on nodes of which none validates, for as many epochs as replicas kept."""
+    run = task.run.part(checkpoint).called(f"{name} on all labels".strip())
+    if method.closed_form:
+        run = replace(run, callbacks=())  # there is nothing to watch
+    count = max(1, round(epochs)) if training.epochs else 0
+    training = replace(training.without_selection(), epochs=count)
+    return fit_candidates(task.with_run(run), {name: (method, training)})
 
 
 def summed(
     task: NodeTask, fitted: Mapping[str, NodeModelOnGraph], tried: Mapping[str, float], **about: Any
 ) -> NodeModelOnGraph:
-    """The sum of trained members, with weights by greedy selection on the task's validation nodes."""
+    """Sum trained members, with weights by greedy selection on the validation nodes."""
     found = np.stack([_calibrated(on, task.nodes) for on in fitted.values()])
     names = list(fitted)
     portable = [not fitted[name].model.method.map.of_one_graph for name in names]
@@ -266,7 +255,7 @@ def summed(
 def assembled(
     task: NodeTask, members: tuple[Member, ...], chosen: Sequence[NodeModelOnGraph], **about: Any
 ) -> NodeModelOnGraph:
-    """Members as one model on the task's graph, calibrated as a whole."""
+    """Return members as one model on the task's graph, calibrated as a whole."""
     trained = next((on for on in chosen if not on.model.method.closed_form), chosen[0])
     model = replace(
         trained.model,
@@ -299,11 +288,6 @@ def _member(name: str, on: NodeModelOnGraph, weight: float, validation: float = 
     )
 
 
-def _accuracies(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
-    """Accuracy in percent on the validation nodes: r."""
-    return accuracy(on.probabilities(nodes.validation).argmax(axis=-1), nodes.validation_labels)
-
-
 def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
     """Calibrated probabilities of the validation nodes: r × v × c."""
     found = on.probabilities(nodes.validation)
@@ -314,7 +298,7 @@ def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
 def greedy_counts(
     probabilities: np.ndarray, truth: np.ndarray, first: np.ndarray | None = None
 ) -> np.ndarray:
-    """How often greedy selection with replacement takes each member (Caruana et al. 2004): M.
+    """Count how often greedy selection with replacement takes each member (Caruana et al. 2004): M.
 
     ``probabilities``: of the validation nodes by each member, M × r × v × c; ``truth``: their classes, q × v
     (−1: none of them). Each round takes the member with which the mean of all that were taken has the lowest

@@ -1,4 +1,4 @@
-"""The task of learning the classes of nodes: who trains, who validates, and what a training step computes."""
+"""The task of learning the classes of nodes: training and validation nodes, and a training step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALL_LABELLED = "all labelled nodes"  # the name of a split that holds nothing ou
 
 @dataclass(frozen=True)
 class LabelledNodes:
-    """Nodes that train and nodes that validate: arrays q × m, q = 1 where all replicas share them, else r."""
+    """Training and validation nodes: arrays q × m, with q = 1 where all replicas share them, else q = r."""
 
     train: np.ndarray
     train_labels: np.ndarray
@@ -72,7 +72,7 @@ class LabelledNodes:
 
 
 class NodeLearner(KernelLearner):
-    """Replicas that learn the classes of nodes, and everything that stays fixed while they do."""
+    """A stack of replicas that learn the classes of nodes."""
 
     def __init__(
         self, task: NodeTask, method: Method, training: Training, prepared: Any, replicas: slice
@@ -83,8 +83,8 @@ class NodeLearner(KernelLearner):
         self.known: Exchange | None = None
         first: dict[str, int] = {}
         if isinstance(task.graph, GraphShare):
-            # Every rank computes the same loss, on g of the nodes that train or validate: these alone
-            # are brought together, and from here on they are all nodes that there are.
+            # Every rank computes the same loss, on g of the training and validation nodes: these alone are
+            # gathered, and numbered anew.
             share, wanted = task.graph, np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
             self.known = Exchange(share.ranks, share.bounds, wanted, place.device)
             at = self.known.at
@@ -105,26 +105,19 @@ class NodeLearner(KernelLearner):
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
         draws, method = self.draws.at(epoch), self.method
-        g = self._embed(self.parameters, self.dropout.at(draws), self.take_for_step())
+        g = self._embed(self.parameters, self.dropout.at(draws))
         g = take(g, self.training_nodes.nodes)  # the loss sees no other node
         return method.loss(self.loss_inputs, method.kernel, self.parameters, g, draws)
 
-    def _embed(
-        self, parameters: Parameters, dropout: Dropout | None = None, first: Tensor | None = None
-    ) -> Tensor:
-        """g of every node, or where ranks share them of those that train or validate: r × n × d."""
-        g = self.method.embed(parameters, self.prepared, dropout, first)
+    def _embed(self, parameters: Parameters, dropout: Dropout | None = None) -> Tensor:
+        """g of every node, or of the training and validation nodes where ranks share the graph: r × n × d."""
+        g = self.method.map(part(parameters, "map."), self.prepared, dropout)
         return g if self.known is None else rows_for_all(self.known, g)
 
+    @torch.no_grad()
     def evaluate(self) -> dict[str, Tensor]:
         """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
-        first = self.method.first_layer(self.parameters, self.prepared) if self.shares_evaluation else None
-        self.keep_for_step(first)
-        return self._evaluate_from(None if first is None else first.detach())
-
-    @torch.no_grad()
-    def _evaluate_from(self, first: Tensor | None) -> dict[str, Tensor]:
-        g = self._embed(self.current, None, first)
+        g = self._embed(self.current)
         values = {}
         if self.validation.shape[1]:
             scores = self.method.scores(self.current, g, self.training_nodes, self.validation)
@@ -141,7 +134,7 @@ class NodeLearner(KernelLearner):
 
     @torch.no_grad()
     def references(self) -> Tensor | None:
-        """What nearest centroids keep of the training nodes, at the epoch that was kept: r × c or m × d'."""
+        """Vectors that nearest centroids compare with, at the kept epoch: r × c or m × d'."""
         if self.method.classifier == "softmax":
             return None
         g = self._embed(self.best.parameters)
@@ -150,7 +143,7 @@ class NodeLearner(KernelLearner):
 
 @dataclass(frozen=True)
 class NodeTask(Task["NodeModelOnGraph"]):
-    """The classes of a graph's nodes, to be learned from some of them."""
+    """The classes of a graph's nodes, learned from those of some nodes."""
 
     learner: ClassVar = NodeLearner
 
@@ -162,9 +155,9 @@ class NodeTask(Task["NodeModelOnGraph"]):
 
     @classmethod
     def of_splits(cls, graph: Graph, splits: list[Split], run: Run) -> NodeTask:
-        """Training and validation nodes of every replica; one row where all share a split.
+        """Return the task of a split for each replica; one row where all share a split.
 
-        Only training nodes say which classes there are: no other label may shape a model.
+        Only the labels of training nodes define the classes.
         """
         distinct = splits[:1] if all(split is splits[0] for split in splits) else splits
         train = np.stack([split.train for split in distinct])
@@ -185,7 +178,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Training and validation nodes of a replica."""
+        """Numbers of training and validation nodes of a replica."""
         return {"train": self.nodes.train.shape[1], "validation": self.nodes.validation.shape[1]}
 
     @property
@@ -199,11 +192,11 @@ class NodeTask(Task["NodeModelOnGraph"]):
         return None if self.weights is None else self.weights[self.nodes.train]
 
     def of(self, replicas: slice) -> NodeTask:
-        """The same for some of the replicas."""
+        """Return the task of some of the replicas."""
         return replace(super().of(replicas), nodes=self.nodes.of(replicas))
 
     def method_for(self, method: NodeMethod) -> NodeMethod:
-        """A method for so many classes."""
+        """Return the method for the classes and the graph of the task."""
         return method.for_classes(len(self.classes)).for_graph(self.graph)
 
     def check(self, method: Method, training: Training) -> None:
@@ -222,7 +215,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
     def fitted(
         self, method: NodeMethod, training: Training, trained: Trained, **about: Any
     ) -> NodeModelOnGraph:
-        """What training left, as a model on its graph, calibrated by the validation nodes."""
+        """Return the trained model on its graph, calibrated by the validation nodes."""
         from kernode.tasks.classes.calibration import calibration_of  # here: these know a task
         from kernode.tasks.classes.model import NodeModel
         from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -254,7 +247,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
 
 
 def _first_of(share: GraphShare, prepared: Any) -> dict[str, int]:
-    """Where a share's rows, and its entries of X, begin among all: dropout draws by these numbers."""
+    """Numbers of a share's first row and first entry of X, by which dropout draws."""
     x = prepared.features
     entry = share.start * x.shape[1] if isinstance(x, Tensor) else share.features_before
     return {"first_row": share.start, "first_entry": entry}

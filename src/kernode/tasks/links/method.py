@@ -45,7 +45,7 @@ class LinkMethod(KernelMethod):
             )  # fmt: skip
 
     def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
-        """All first parameters."""
+        """Initial parameters."""
         parameters, replicas = super().initial(prepared, draws, place), len(draws.seeds)
         if self.scaled:
             for name, start in (("log_scale", 1.0), ("offset", 0.0)):  # σ(e K): neither flat nor steep
@@ -69,7 +69,7 @@ class LinkMethod(KernelMethod):
         return self.kernel.embed(sample), divergence.sum(dim=-1).mean(dim=-1) / mean.shape[1]
 
     def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
-        """g of every node, which links are read from: r × n × d."""
+        """g of every node: r × n × d."""
         g = super().represent(parameters, prepared, dropout)
         return g.chunk(2, dim=-1)[0] if self.variational else g
 
@@ -95,7 +95,7 @@ class LinkMethod(KernelMethod):
         return parameters["log_scale"].exp().view(shape) * kernel + parameters["offset"].view(shape)
 
     def changed(self, changes: Changes) -> LinkMethod:
-        """The method with other parts or settings; a map without a width gets this one's."""
+        """Return the method with changes; a new map without a width gets this map's."""
         loss = changes.get("loss", {})
         settings = loss if isinstance(loss, Mapping) else {"loss": loss}
         found: LinkMethod = changed(super().changed(changes), settings)
@@ -103,10 +103,10 @@ class LinkMethod(KernelMethod):
 
     @property
     def learns(self) -> bool:
-        """Also the scale."""
+        """Whether there are parameters to train, such as the scale."""
         return self.scaled or super().learns
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Also what selects an epoch, which is always AUC."""
+        """Training settings without effect; an epoch is always selected by AUC."""
         return super().ignored_settings | {"select_by"}

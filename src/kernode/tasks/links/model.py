@@ -1,4 +1,4 @@
-"""A trained link predictor: what its file holds, and its answers about pairs of nodes."""
+"""A trained link predictor: its fields, and its scores of node pairs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LinkModel(Model):
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
-        """Until 0.1.0 training had the settings of losses that links do not have."""
+        """Convert files of 0.1.0, where training had settings of losses that links do not have."""
         if "facts" not in facts:
             return facts
         facts = dict(facts)
@@ -55,6 +55,7 @@ class LinkModel(Model):
 
     def check(self) -> None:
         """Raise unless held-out edges are pairs of nodes."""
+        super().check()
         if self.held_out is not None:
             require_nodes("held_out", self.held_out.reshape(-1, 2).T, 2)
 
@@ -80,7 +81,7 @@ class LinkModel(Model):
         return LinkModelOnGraph(self, split.graph, Place.of(self.precision, device), held_out=held_out)
 
     def summary(self) -> list[tuple[str, str]]:
-        """The model in a few lines."""
+        """Return a short description."""
         held = "every edge, none held out" if self.all_edges else "the training edges of a split"
         lines = super().summary()
         lines.insert(2, ("trained on", held))
@@ -102,8 +103,8 @@ class LinkModelOnGraph(ModelOnGraph):
         rows = torch.from_numpy(self.graph.find(as_pairs(pairs))).to(self.place.device)
         method, embedded = self.model.method, self.kernel.embedded
         each = max(1, _NUMBERS // (len(embedded) * embedded.shape[-1]))
-        parts = [rows[None, some] for some in chunks(len(rows), each)] or [rows[None]]
-        found = [method.logits(self.parameters, embedded, part) for part in parts]
+        blocks = [rows[None, some] for some in chunks(len(rows), each)] or [rows[None]]
+        found = [method.logits(self.parameters, embedded, block) for block in blocks]
         return torch.cat(found, dim=1).cpu().numpy()
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
@@ -162,7 +163,7 @@ class LinkModelOnGraph(ModelOnGraph):
 def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
     """The k likeliest pairs without an edge, (u, v) with u < v, of equals the first: k × 2.
 
-    Every pair is scored, block by block of rows, and n × n is never held. A block's Gram matrix tells which
+    Every pair is scored, block by block of rows, and n × n is never held. A block's Gram matrix says which
     of its pairs can be among the best; these are then scored one by one, as any pair is, so that no rounding
     of the matrix product decides.
     """
@@ -174,7 +175,7 @@ def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
         report_progress(
             "missing links: pairs", total - left * (left - 1) // 2, total
         )  # later rows have fewer
-        found = _candidates(on, rows, k, odds[-1] if len(odds) == k else -np.inf)
+        found = _candidates(on, rows, k)
         pairs, scores = np.concatenate([best, found]), np.concatenate([odds, on.log_odds(found)])
         first = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[:k]
         best, odds = positions(pairs[first]), scores[first]
@@ -182,8 +183,8 @@ def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
 
 
 @torch.no_grad()
-def _candidates(on: LinkModelOnGraph, rows: slice, k: int, least: float) -> Positions:
-    """Pairs of some rows, each with a later node, that can be among the k best, ``least`` being the kth."""
+def _candidates(on: LinkModelOnGraph, rows: slice, k: int) -> Positions:
+    """Pairs of some rows, each with a later node, that can be among the k best of these rows."""
     some = torch.arange(rows.start, rows.stop, device=on.place.device)
     others = torch.arange(rows.start, on.graph.n_nodes, device=on.place.device)
     logits = on.model.method.logits_between(on.parameters, on.kernel.embedded, some, others)
@@ -195,11 +196,7 @@ def _candidates(on: LinkModelOnGraph, rows: slice, k: int, least: float) -> Posi
     lower[torch.from_numpy(known.row).long(), torch.from_numpy(known.col).long()] = True
     room = _ROOM * (1 + float(odds.abs().max()))
     odds.masked_fill_(lower, -torch.inf)
-    flat = odds.flatten()
-    chosen = flat.ge(max(least - room, torch.finfo(flat.dtype).min)).nonzero()[:, 0]
-    if len(chosen) > k:
-        # k pairs have at least kth − room in truth: whatever seems to have 2 room less has less than they.
-        kth = flat[chosen].topk(k).values[-1]
-        chosen = chosen[flat[chosen] >= kth - 2 * room]
-    at = chosen.cpu().numpy()
-    return positions(rows.start + np.column_stack(np.unravel_index(at, tuple(odds.shape))))
+    # k pairs have at least kth − room in truth: whatever seems to have 2 room less has less than they.
+    kth = odds.flatten().topk(min(k, odds.numel())).values[-1]
+    chosen = odds.ge(kth - 2 * room) & ~lower
+    return positions(rows.start + chosen.nonzero().cpu().numpy())

@@ -1,4 +1,4 @@
-"""The task of learning links: which pairs train and validate, and what a training step computes."""
+"""The task of learning links: training and validation pairs, and a training step."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARE = 0.05  # of the linked pairs choose the epoch, as in VGAE's split
 
 
 class LinkLearner(KernelLearner):
-    """Replicas that learn the links of a graph."""
+    """A stack of replicas that learn the links of a graph."""
 
     score = "validation_auc"
 
@@ -47,13 +47,21 @@ class LinkLearner(KernelLearner):
         self.pairs: EdgePairs = method.loss.prepare(split.graph, device, task.others)
         self.validation = torch.tensor(split.validation, device=device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=device)[None]
-        self._shares = _training_sees_the_same(method, self.dropout) and _can_be_held(self.parameters, task)
+        self._reuses_evaluation = (
+            _embeds_alike_in_training(method, self.dropout)
+            and _can_be_held(self.parameters, task)
+            and not self.capturable
+            and self.average is None
+        )
+        self._evaluated: tuple[Tensor, int] | None = None  # g with its gradient, at which parameters' version
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
-        draws = self.draws.at(epoch)
-        embedded, divergence = self.take_for_step(), None
-        if embedded is None:
+        draws, divergence = self.draws.at(epoch), None
+        evaluated, self._evaluated = self._evaluated, None
+        if evaluated is not None and evaluated[1] == self.optimiser.flat._version:
+            embedded = evaluated[0]  # no parameter has changed since: half of the forward passes
+        else:
             embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
         loss = self.method.loss(
             self.pairs, lambda pairs: self.method.logits(self.parameters, embedded, pairs), draws
@@ -64,25 +72,22 @@ class LinkLearner(KernelLearner):
         """AUC and cross-entropy on the validation edges and non-edges, where there are any."""
         if not self.validation.shape[1]:
             return {}
-        shares = self._shares and self.shares_evaluation
-        with torch.set_grad_enabled(shares):
+        with torch.set_grad_enabled(self._reuses_evaluation):
             embedded, _ = self.method.embed(self.current, self.prepared)
-        self.keep_for_step(embedded if shares else None)
-        return self._evaluate_from(embedded.detach())
-
-    @torch.no_grad()
-    def _evaluate_from(self, embedded: Tensor) -> dict[str, Tensor]:
-        linked = self.method.logits(self.current, embedded, self.validation)
-        others = self.method.logits(self.current, embedded, self.validation_negatives)
-        return {
-            "validation_auc": auc(linked, others),
-            "validation_loss": self.method.loss.on(linked, others),
-        }
+        if self._reuses_evaluation:
+            self._evaluated = embedded, self.optimiser.flat._version
+        with torch.no_grad():
+            linked = self.method.logits(self.current, embedded, self.validation)
+            others = self.method.logits(self.current, embedded, self.validation_negatives)
+            return {
+                "validation_auc": auc(linked, others),
+                "validation_loss": self.method.loss.on(linked, others),
+            }
 
 
 @dataclass(frozen=True)
 class LinkTask(Task["LinkModelOnGraph"]):
-    """The links of a graph, to be learned from its training edges."""
+    """The links of a graph, learned from its training edges."""
 
     learner: ClassVar = LinkLearner
 
@@ -138,7 +143,7 @@ class LinkTask(Task["LinkModelOnGraph"]):
     def fitted(
         self, method: LinkMethod, training: Training, trained: Trained, **about: Any
     ) -> LinkModelOnGraph:
-        """What training left, as a model on its training edges."""
+        """Return the trained model on its training edges."""
         from kernode.tasks.links.model import LinkModel, LinkModelOnGraph  # here: a model knows its task
 
         model = LinkModel(
@@ -158,8 +163,8 @@ class LinkTask(Task["LinkModelOnGraph"]):
 _HELD = 2**27  # numbers that all replicas together may hold from an evaluation to the next step: 0.5 GB
 
 
-def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
-    """Whether g is the same in training and outside: with Eq. 7 where nothing is dropped or drawn."""
+def _embeds_alike_in_training(method: LinkMethod, dropout: Dropout) -> bool:
+    """Return whether g is the same in training and outside: Eq. 7 where nothing is dropped or drawn."""
     drops = dropout.input_rates is not None or (
         "dropout" not in method.map.ignored_settings and bool(dropout.rates.any())
     )
@@ -167,7 +172,7 @@ def _training_sees_the_same(method: LinkMethod, dropout: Dropout) -> bool:
 
 
 def _can_be_held(parameters: Parameters, task: LinkTask) -> bool:
-    """Whether what the gradient needs of every layer, before and after it, can wait, of all replicas."""
+    """Return whether what the gradient needs of every layer, of all replicas, may stay in memory."""
     widths = sum(p.shape[-1] for p in parameters.values() if p.dim() == 3)
     return 2 * widths * task.split.graph.n_nodes * task.run.replicas <= _HELD
 
@@ -216,7 +221,7 @@ def split_pairs(
     Of the graph only nodes, features, names and the weights of linked pairs are looked at; an edge that is
     not among the pairs is never seen. A seeded 5 % of the linked pairs (at least one) choose the epoch,
     against as many of the others where those suffice, else against pairs drawn among all that are not given.
-    Where nothing is said (None), all pairs are linked.
+    With ``linked`` None all pairs are linked.
     """
     linked = np.ones(len(pairs), dtype=bool) if linked is None else linked
     if linked.shape != (len(pairs),):

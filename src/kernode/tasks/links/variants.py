@@ -42,7 +42,7 @@ _GAE_SEARCH = {**WIDTHS, "outputs": WIDTHS["hidden"], **ROWS}  # GAE and VGAE ke
 # fade, so that no edge chooses the epoch. Chosen by classes of nodes that are in no test set of Cora,
 # Citeseer or Pubmed, among some 140 settings: ahead of PageRank's weights held fixed, 20 or 100 epochs, a
 # hidden layer, standardised columns and other rates; 1,024 outputs or 3 or 5 hops are as good.
-# "auto", what is trained where nothing is said, is "kernel" for as long as validation rises. In ten runs
+# "auto", the default, is "kernel" for as long as validation rises. In ten runs
 # (four on Cora, four on Citeseer, two on Pubmed) no best epoch of 200 came after the 69th, and a patience of
 # 30 found them all; 20 missed those of Pubmed, whose validation AUC falls before it rises again.
 LINK_VARIANTS: dict[str, Variant] = {
