@@ -84,12 +84,12 @@ def test_own_map_and_kernel_take_the_place_of_the_variants():
 def test_a_map_without_parameters_serves_every_replica():
     smoother = {"map": kn.maps.Smoother(), "replicas": 2}
     links = predictor("auto", epochs=3, **smoother).fit(CLUSTERS)
-    assert links._on_graph.logits([(0, 1), (2, 3)]).shape == (2, 2)
+    assert links._on().logits([(0, 1), (2, 3)]).shape == (2, 2)
     assert links.evaluate()["auc"] > 50
     learned = predictor("auto", kernel=kn.kernels.RBF(learned=True), **smoother).fit(CLUSTERS)
     assert learned.score_pairs([(0, 1)]).shape == (1,)
     plain = predictor("gae", kernel=kn.kernels.Linear(), epochs=None, **smoother).fit(CLUSTERS)
-    assert plain._on_graph.logits([(0, 1)]).shape == (2, 1)
+    assert plain._on().logits([(0, 1)]).shape == (2, 1)
 
 
 def test_nodes_of_links_have_names():

@@ -154,7 +154,7 @@ def test_replicas_share_the_split_of_the_first_seed():
     assert (model.model_.split_seed, model.model_.seeds) == (4, (4, 5))
     ((method, training),) = model.methods().values()
     alone = fit(link_task(seeds=(5,), split=split), method, training)
-    both = model._on_graph.logits(split.test)
+    both = model._on().logits(split.test)
     assert np.abs(both[1] - alone.logits(split.test)[0]).max() < 1e-8
     assert len(model.report()["test"]["runs"]) == 2
 
@@ -174,7 +174,7 @@ def test_every_variant_learns_coras_links(name, cora):
     assert (report["dataset"], report["variant"], report["epochs"]) == ("cora", name, 100)
     assert report["test"]["auc_mean"] > 84
     for part in ("test", "validation"):
-        (run,) = model._on_graph.evaluate(getattr(split, part), getattr(split, f"{part}_negatives"))
+        (run,) = model._on().evaluate(getattr(split, part), getattr(split, f"{part}_negatives"))
         for figure in ("auc", "ap", "hits_at_50", "mrr"):
             assert report[part]["runs"][0][figure] == pytest.approx(run[figure], abs=1e-3)
 

@@ -17,9 +17,15 @@ from kernode.io import load_graph, split_nodes
 from kernode.metrics.significance import holm, paired
 from kernode.models.changes import by_part
 from kernode.search.baselines import METHODS, ComparedMethod, compared_method
-from kernode.search.compare import Comparison, differences, evaluate, report, run_comparisons
+from kernode.search.compare import (
+    Comparison,
+    candidates_of,
+    differences,
+    evaluate,
+    report,
+    run_comparisons,
+)
 from kernode.search.results import Results, digest_of, read_record
-from kernode.search.trials import candidates_of
 from kernode.tasks.classes.variants import candidates
 from refusals import refused
 from tasks import DOUBLE, SINGLE

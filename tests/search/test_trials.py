@@ -9,7 +9,7 @@ import torch
 from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.io import split_nodes
-from kernode.search import trials
+from kernode.search import compare
 from kernode.search.baselines import METHODS, ComparedMethod
 from kernode.search.compare import Comparison, evaluate, report, run_comparisons
 from kernode.search.results import Results
@@ -38,7 +38,7 @@ def graph():
 @pytest.fixture
 def training(monkeypatch):
     """Have something done before each stack is trained: it is given the task, the method and the training."""
-    fit = trials.fit_candidates
+    fit = compare.fit_candidates
 
     def before(act):
         def fitting(task, candidates, **about):
@@ -46,7 +46,7 @@ def training(monkeypatch):
             act(task, method, settings)
             return fit(task, candidates, **about)
 
-        monkeypatch.setattr(trials, "fit_candidates", fitting)
+        monkeypatch.setattr(compare, "fit_candidates", fitting)
 
     return before
 
@@ -87,7 +87,7 @@ def test_highest_validation_wins_in_the_mean_of_the_first_splits_or_on_each(
         ]
         return np.where(asked, values[list(on.model.seeds), candidate], 100 - values[0, candidate])
 
-    monkeypatch.setattr(trials, "accuracies", made_up)
+    monkeypatch.setattr(compare, "accuracies", made_up)
     found = evaluated(graph, small(*rates, epochs=1), SINGLE, splits=3, choose_on=choose_on)
     assert found["chosen"] == chosen
 

@@ -13,8 +13,7 @@ from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.io import load_graph, split_nodes, write_npz
 from kernode.models.changes import by_part
-from kernode.search.space import Problem, search_space
-from kernode.search.tune import search
+from kernode.search.tune import Problem, search, search_space
 from kernode.tasks.classes.variants import VARIANTS, configure
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.loop import DivergedError
@@ -290,5 +289,5 @@ def test_wrong_options_end_in_one_sentence(kernode, options, word):
 def test_missing_optuna_is_named(kernode, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     monkeypatch.delitem(sys.modules, "optuna.distributions", raising=False)
-    monkeypatch.delitem(sys.modules, "kernode.search.space")
+    monkeypatch.delitem(sys.modules, "kernode.search.tune")
     assert "kernode[tune]" in kernode("tune", "clusters.npz", status=1)
