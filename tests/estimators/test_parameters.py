@@ -80,13 +80,12 @@ def test_scoring_selects_epochs_by_map():
 
 
 def test_precision_threads_and_folds_are_settings_of_training():
-    model = classifier(training={"precision": 64, "threads": 1, "folds": 2, "epochs": 2})
-    model.fit(SPLIT.train, LABELS, graph=CLUSTERS)
-    assert (model.model_.precision, model.threads_) == (64, 1)
-    assert model.kernel_.gram([0]).dtype == np.float64
-    whole = classifier(training=kn.Training(precision=64, threads=1, folds=2, epochs=2))
-    whole.fit(SPLIT.train, LABELS, graph=CLUSTERS)
-    assert np.array_equal(whole.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))
+    settings = {"precision": 64, "threads": 1, "folds": 2, "epochs": 2}
+    models = [classifier(training=one) for one in (settings, kn.Training(**settings))]
+    for model in models:
+        model.fit(SPLIT.train, LABELS, graph=CLUSTERS)
+        assert (model.model_.precision, model.threads_) == (64, 1)
+    assert np.array_equal(*(model.predict_proba(SPLIT.test) for model in models))
 
 
 # settings by path
@@ -156,51 +155,37 @@ def future_warnings(names):
     assert found == list(names)
 
 
-FLAT = {
-    "classifier": (
-        {"objective": "joint", "kernel_loss": "hinge", "kernel_weight": 2.0, "margin": 0.5, "triplets": 70,
-         "class_weights": "balanced", "layers": 3, "powers": "last", "hop_weights": 1.0},
-        {"loss": {"objective": "joint", "kernel_loss": "hinge", "kernel_weight": 2.0, "margin": 0.5,
-                  "triplets": 70, "class_weights": "balanced"},
-         "map": {"layers": 3, "powers": "last", "hop_weights": 1.0}},
-    ),
-    "training": (
-        {"weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "selection": "best", "select_by": "map",
-         "patience": 4, "averaging": 0.5, "folds": 2, "precision": 64, "threads": 1},
-        {"training": {"weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "selection": "best",
-                      "select_by": "map", "patience": 4, "averaging": 0.5, "folds": 2, "precision": 64,
-                      "threads": 1}},
-    ),
+LOSS = {
+    "objective": "joint", "kernel_loss": "hinge", "kernel_weight": 2.0, "margin": 0.5, "triplets": 70,
+    "class_weights": "balanced",
+}  # fmt: skip
+MAP = {"layers": 3, "powers": "last", "hop_weights": 1.0}
+TRAINING = {
+    "weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "selection": "best", "select_by": "map",
+    "patience": 4, "averaging": 0.5, "folds": 2, "precision": 64, "threads": 1,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("flat", "parts"), FLAT.values(), ids=FLAT)
-def test_flat_names_warn_and_are_the_same_parameters_as_parts(flat, parts):
+@pytest.mark.parametrize("parts", [{"loss": LOSS, "map": MAP}, {"training": TRAINING}])
+def test_flat_names_warn_and_are_the_same_parameters_as_parts(parts):
+    flat = {name: value for part in parts.values() for name, value in part.items()}
     with future_warnings(flat):
         former = classifier(**flat)
     with future_warnings([]):
         model = classifier(**parts)
-        again = clone(former)
-    assert former.get_params() == again.get_params() == model.get_params()
+        assert clone(former).get_params() == former.get_params() == model.get_params()
     assert method_of(former) == method_of(model)
     with future_warnings(flat):
         assert classifier().set_params(**flat).get_params() == model.get_params()
 
 
 def test_flat_names_change_parts_that_are_given():
-    with future_warnings(["margin", "dropout", "powers"]):
-        model = classifier(
-            loss=Hinge(9),
-            margin=0.5,
-            training={"patience": 4},
-            dropout=0.2,
-            map=HopMLP(hops=3),
-            powers="last",
-        )
+    given = {"loss": Hinge(9), "training": {"patience": 4}, "map": HopMLP(hops=3)}
+    with future_warnings(["margin", "dropout", "powers", "margin"]):
+        model = classifier(**given, margin=0.5, dropout=0.2, powers="last")
+        assert classifier(loss="kernel", margin=0.5).loss == {"objective": "kernel", "margin": 0.5}
     assert (model.loss, model.map) == (Hinge(9, 0.5), HopMLP(hops=3, powers="last"))
     assert model.training == {"patience": 4, "dropout": 0.2}
-    with future_warnings(["margin"]):
-        assert classifier(loss="kernel", margin=0.5).loss == {"objective": "kernel", "margin": 0.5}
     with future_warnings([]):
         assert classifier(dropout=None, checkpoint=None).get_params() == classifier().get_params()
 

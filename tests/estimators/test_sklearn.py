@@ -1,4 +1,4 @@
-"""scikit-learn's tools and conventions: seeds, weights, frames, searches, folds, pipelines, kernel machines."""
+"""scikit-learn on our estimators: seeds, weights, frames, searches, folds, pipelines, kernel machines."""
 
 import pickle
 
