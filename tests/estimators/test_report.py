@@ -147,11 +147,15 @@ def test_replicas_share_the_split_of_the_first_seed():
     assert len(model.report()["test"]["runs"]) == 2
 
 
-def test_searched_settings_serve_the_split_that_they_were_not_searched_on_alone(cora):
-    graph, _ = cora
-    for seed, rate in ((0, 0.001021), (1, 0.01)):
-        model = kn.LinkPredictor("kernel-tuned", epochs=1, random_state=seed).fit(graph)
-        assert model.model_.training.learning_rate == rate
+@pytest.mark.parametrize(("seed", "form", "rate"), [
+    (0, "graph", 0.001021), (1, "graph", 0.01), (0, "split", 0.01), (0, "pairs", 0.01),
+])  # fmt: skip
+def test_searched_settings_of_links_are_used_on_the_split_of_the_search_alone(cora, seed, form, rate):
+    split, data = kn.split_edges(cora[0], seed), {"X": cora[0]}
+    if form != "graph":
+        data = {"X": split} if form == "split" else {"X": split.test, "graph": cora[0]}
+    model = kn.LinkPredictor("kernel-tuned", epochs=1, random_state=seed).fit(**data)
+    assert model.model_.training.learning_rate == rate
 
 
 @pytest.mark.slow
