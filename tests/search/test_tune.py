@@ -13,7 +13,7 @@ from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.io import split_nodes, write_npz
 from kernode.models.changes import by_part
-from kernode.search.tune import Problem, search, search_space
+from kernode.search.tune import Problem, open_study, search, search_space
 from kernode.tasks.classes.variants import VARIANTS, configure
 from kernode.tasks.links.variants import LINK_VARIANTS, configure_links
 from kernode.training.loop import DivergedError
@@ -125,6 +125,27 @@ def test_first_trial_is_the_variant_itself(tmp_path):
     trials = find(problem(), tmp_path / "a.db", trials=1).trials
     method, training = configure("k3", epochs=3)
     assert configure("k3", **trials[0].settings) == (method, training)
+
+
+def test_highest_validation_wins(tmp_path, monkeypatch):
+    def made_up(self, settings, *rest):
+        return np.array([[100 * one["learning_rate"]] for one in settings])
+
+    monkeypatch.setattr(Problem, "measure", made_up)
+    posed = problem()
+    found = find(posed, tmp_path / "a.db", trials=8)
+    rates = [100 * one.settings["learning_rate"] for one in found.trials]
+    assert [one.value for one in found.trials] == rates == sorted(rates, reverse=True)
+    assert rates[0] > rates[-1]
+    with open_study(tmp_path / "a.db", posed.facts) as study:  # what draws the next trials
+        assert study.best_value == rates[0]
+
+
+@pytest.mark.parametrize(("split", "tuned"), [(None, True), ("fastgcn", True), ("jk", False)])
+def test_a_search_begins_with_searched_settings_on_their_split_alone(cora, split, tuned):
+    found = problem(cora[0], "k3-tuned", epochs=None, split=split).configured({})
+    assert found == configure("k3-tuned", "cora", tuned=tuned)
+    assert found != configure("k3-tuned", "cora", tuned=not tuned)
 
 
 def test_what_an_interrupt_leaves_running_is_not_counted(tmp_path, monkeypatch):
