@@ -25,11 +25,7 @@ from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-_KINDS: dict[str, type[Config]] = {
-    "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
-}  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
-_OF_VARIANTS = {"objective", "kernel_loss", "layers", "normalized", "scaled"}  # fields of no part
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
@@ -166,16 +162,14 @@ class KernelEstimator(BaseEstimator):
         """Set parameters by name, settings of parts included: ``set_params(kernel__gamma=0.5)``.
 
         A part is never changed in place: one with the new setting replaces it. Without a part, the variant's
-        own is changed.
+        own is changed, and ``fit`` says which settings it does not have.
         """
         former = {name: params.pop(name) for name in [*params] if name in _FORMER}
         nested = {name: params.pop(name) for name in [*params] if "__" in name}
         super().set_params(**params)  # a part that is given together with its settings is set first
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             part, *names = path.split("__")
-            kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS.get(part, ()))]
-            known = {field.name for kind in kinds for field in dataclasses.fields(kind)} | _OF_VARIANTS
-            if part not in PARTS or not (names[0] in known or isinstance(getattr(self, part), Config)):
+            if part not in PARTS:
                 raise InputError(
                     f"{path!r} is not a parameter of {type(self).__name__}.",
                     "unknown", what="parameter", setting=path, name=path,
