@@ -133,6 +133,7 @@ def test_figures_are_what_single_runs_and_validation_give(graph):
     method = small(HARDLY, WELL)
     found = evaluated(graph, method, splits=3, choose_on=0)
     assert 1 in found["chosen"]
+    assert found["overlap"] == found["nodes"]["test"] / found["nodes"]["train"] < 1
     for s in range(3):
         alone = []
         for values in method.candidates:
@@ -306,7 +307,11 @@ def test_a_comparison_is_measured_once(graph, tmp_path):
     before = path.stat().st_mtime_ns
     assert run_comparisons([comparison], store, SINGLE) == first
     assert path.stat().st_mtime_ns == before
-    assert store.find(Comparison(graph, small(WELL), 3, SPLIT)) is None
+    other = Comparison(graph, small(WELL), 3, SPLIT)
+    assert store.find(other) is None
+    path.rename(path.with_stem(f"{other.name}-{other.digest}"))
+    with pytest.raises(kn.KernodeError, match="other settings"):
+        Results(tmp_path).find(other)
 
 
 def test_stored_results_of_cora_are_found():
