@@ -1,4 +1,4 @@
-"""What a fit says while it runs: progress lines on stderr, and the log."""
+"""Output of a fit while it runs: progress lines on stderr, and the log."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Reports: what ``report()`` says is what the commands print, and what loops over the replicas find."""
+"""Reports of estimators are those that the commands print, and equal loops over the replicas."""
 
 import json
 from dataclasses import replace

@@ -372,9 +372,9 @@ def test_command_compares_and_goes_on_from_what_is_stored(kernode, tmp_path):
     assert {entry["against"] for entry in values["differences"]} == {"smoother"}
     stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
     assert len(stored) == 2
-    said = " ".join(kernode(*arguments).split())
-    assert "no clear difference" in said or "better" in said
-    assert "Nadeau and Bengio's corrected t-test" in said
+    printed = " ".join(kernode(*arguments).split())
+    assert "no clear difference" in printed or "better" in printed
+    assert "Nadeau and Bengio's corrected t-test" in printed
     assert stored == {path: path.stat().st_mtime_ns for path in (tmp_path / "results").rglob("*.json")}
 
 
@@ -383,9 +383,9 @@ def test_command_says_what_was_lost_and_compares_the_rest(kernode, monkeypatch):
     monkeypatch.setitem(METHODS, "n1", n1)
     data = "synthetic:nodes=120,degree=4,classes=2,features=8,seed=1"
     arguments = (data, "--variants", "smoother,n1", "--splits", 2, "--split", "5-per-class")
-    said = " ".join(kernode(*arguments).split())
-    assert "N1: no figures, training diverged" in said
-    assert "Student's t-test, over draws of labels" in said
+    printed = " ".join(kernode(*arguments).split())
+    assert "N1: no figures, training diverged" in printed
+    assert "Student's t-test, over draws of labels" in printed
     values = json.loads(kernode(*arguments, "--json"))
     smoother, n1 = values["data"][0]["variants"]
     assert len(smoother["accuracy"]["runs"]) == 2

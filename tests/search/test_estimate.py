@@ -30,7 +30,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Costly:
-    """A method of any kind that says how many bytes it takes."""
+    """A method that takes so many bytes."""
 
     bytes: float
     map: FeatureMap | None = None

@@ -1,4 +1,4 @@
-"""What all estimators share: parameters, parts whose settings are parameters, and how a fit is run."""
+"""Base class of all estimators: parameters, settings of parts as parameters, the fitted model."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class KernelEstimator(BaseEstimator):
         """Set parameters by name, settings of parts included: ``set_params(kernel__gamma=0.5)``.
 
         A part is never changed in place: one with the new setting replaces it. Without a part, the variant's
-        own is changed, and ``fit`` says which settings it does not have.
+        own is changed, and ``fit`` raises for a setting that it does not have.
         """
         former = {name: params.pop(name) for name in [*params] if name in _FORMER}
         nested = {name: params.pop(name) for name in [*params] if "__" in name}
@@ -213,7 +213,7 @@ KernelEstimator.__init__.__signature__ = _shown.replace(  # type: ignore[attr-de
 
 
 class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What estimators share that give vectors of nodes, in the model's precision."""
+    """Mixin for estimators that give vectors of nodes, in the model's precision."""
 
     @property
     def _n_features_out(self) -> int:
@@ -227,9 +227,9 @@ class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def settings_of(model: Any, device: str) -> dict[str, Any]:
-    """An estimator's parameters, as far as a model says what they were."""
+    """Return the parameters of an estimator, as far as a model has them."""
     method = model.method
-    names = ("map", "kernel", "loss") if hasattr(method, "loss") else ()  # else the variant alone says it
+    names = ("map", "kernel", "loss") if hasattr(method, "loss") else ()  # else the variant has them
     parts = {name: getattr(method, name) for name in names if hasattr(method, name)}
     training = dataclasses.replace(model.training, precision=model.precision)
     return {

@@ -26,7 +26,7 @@ from kernode.training.settings import advise_more_epochs
 
 
 class _LinkEstimator(KernelEstimator):
-    """What both share: a model on the graph of its training edges."""
+    """Base of both link estimators: a model on the graph of its training edges."""
 
     model_kind: ClassVar = LinkModel
     auto: ClassVar = "auto"  # what the variant "auto" is
@@ -150,7 +150,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         return np.stack([1 - linked, linked], axis=1)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """log-odds of a link, log p / (1 − p): m numbers, above 0 where :meth:`predict` says 1."""
+        """log-odds of a link, log p / (1 − p): m numbers, above 0 where :meth:`predict` gives 1."""
         return self._on().log_odds(X)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -207,7 +207,7 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
     >>> import kernode as kn
     >>> from sklearn.linear_model import LogisticRegression
     >>> graph, split = kn.load("cora", split="public")  # 20 labels per class
-    >>> vectors = kn.LinkKernelTransformer(epochs=10).fit_transform(graph)  # 50, if nothing is said
+    >>> vectors = kn.LinkKernelTransformer(epochs=10).fit_transform(graph)  # 50 by default
     >>> vectors.shape
     (2708, 512)
     >>> few = LogisticRegression(C=10).fit(vectors[split.train], graph.labels[split.train])

@@ -245,7 +245,7 @@ class NodeKernelEstimator(KernelEstimator):
         Nodes that only edges mention (``graph_.listed``) are left out, unless ``unlisted`` is true or
         ``among`` names them. Where there are such nodes, every listed one is compared, without an index.
 
-        ``exact`` and what ``found.exact`` says: see :meth:`NodeKernel.similar`.
+        ``exact`` and ``found.exact``: see :meth:`NodeKernel.similar`.
         """
         on = self._on()
         some = restricted(on.graph, among, of_class, where, unlisted=unlisted)
@@ -264,7 +264,7 @@ class NodeKernelEstimator(KernelEstimator):
         """Why a node has its class, or why two are similar: exact sums, the ``top`` largest parts shown.
 
         Of one node: what each neighbour, hop and feature adds to the lead of ``of_class`` over ``against``,
-        of the class that is predicted over the next where nothing is said. Of two: which pairs of neighbours
+        by default of the predicted class over the next. Of two: which pairs of neighbours
         make K(u, v). What is not shown is one remainder, so that the parts sum to the whole; of several
         replicas it is their mean, with its spread. ``print`` it, or take its fields.
 
@@ -314,13 +314,13 @@ class NodeKernelEstimator(KernelEstimator):
     def odd(self, X: Any = None, *, k: int = 5, graph: Graph | None = None) -> np.ndarray:
         """How far nodes (all, where None) are from every training node: 1 − the mean K̄ to the k most similar.
 
-        Near 0 for nodes like those that taught the model; the higher, the less its classes may fit.
+        Near 0 for nodes like the training nodes; the higher, the less the predicted classes may fit.
         """
         on = self._on(graph)
         whole("k", k, 1)
         if not on.has_training_nodes:
             raise InputError(
-                f"the training nodes are in {on.model.dataset!r}: ask about that graph.", "unsupported"
+                f"the training nodes are in {on.model.dataset!r}: give that graph.", "unsupported"
             )
         return outlier_scores(on, np.arange(on.graph.n_nodes) if X is None else on.find(X), k)
 

@@ -172,7 +172,7 @@ def _evaluate(place: Place, graph: Graph, without_graph: Comparison, **options: 
 def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ...] = ()) -> dict[str, Any]:
     """Train the candidates, choose by validation, score test nodes: figures by split, and what was tried.
 
-    Where every candidate failed, ``failed`` says why, and there are no figures.
+    Where every candidate failed, ``failed`` has the reason, and there are no figures.
     """
     started, graph, method = time.perf_counter(), comparison.graph, comparison.method
     splits = split_nodes(graph, comparison.split, range(comparison.splits))
