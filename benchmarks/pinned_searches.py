@@ -18,8 +18,7 @@ from pathlib import Path
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
 from kernode.io import load_graph
-from kernode.search.space import Problem
-from kernode.search.tune import search
+from kernode.search.tune import Problem, search
 from kernode.storage import write_whole
 from kernode.tasks.classes import variants as of_nodes
 from kernode.tasks.links import variants as of_links

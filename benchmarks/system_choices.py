@@ -24,7 +24,7 @@ from kernode.compute.place import Place
 from kernode.graph import Graph
 from kernode.io import load_graph, split_nodes
 from kernode.models.fit import fit_candidates
-from kernode.search.trials import Candidate, Trials
+from kernode.search.compare import Candidate, Trials
 from kernode.storage import write_whole
 from kernode.tasks.classes.variants import configure
 from kernode.tasks.links.task import LinkTask

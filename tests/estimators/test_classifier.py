@@ -7,6 +7,7 @@ from sklearn.svm import SVC
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.tasks.classes.labels import in_folds, labelled
+from kernode.tasks.classes.model import describe_hop_weights
 from refusals import refused
 from tasks import LABELS, SPLIT
 
@@ -64,25 +65,22 @@ def test_classes_may_have_names():
     assert np.array_equal(again.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))
 
 
-def test_without_validation_nodes_a_seeded_part_is_held_out_to_choose_and_then_teaches():
+def test_without_validation_nodes_folds_choose_and_then_all_nodes_train():
     settings = {"variant": "k3-tuned", "training": {"patience": 5}}
-    first, second = (quick(**settings).fit(SPLIT.train, LABELS, graph=CLUSTERS) for _ in range(2))
-    assert first.model_.train.shape[1] == 60
-    assert np.array_equal(first.predict_proba(SPLIT.test), second.predict_proba(SPLIT.test))
+    first = quick(**settings).fit(SPLIT.train, LABELS, graph=CLUSTERS)
     _, nodes = labelled(SPLIT.train, LABELS, CLUSTERS, None)
-    parts = in_folds(nodes, 3, seed=0)
-    kept = []
+    parts, kept = in_folds(nodes, 3, seed=0), []
     for fold, (train, validation) in enumerate(zip(parts.train, parts.validation, strict=True)):
         alone = quick(**settings, random_state=fold)
         alone.fit(train, CLUSTERS.labels[train], graph=CLUSTERS, validation=validation)
         kept.append(alone.model_.kept_epochs[0])
     epochs = round(float(np.mean(kept)))
-    last = {"training": {"selection": "last"}}
-    again = quick(variant="k3-tuned", epochs=epochs, **last).fit(SPLIT.train, LABELS, graph=CLUSTERS)
+    again = quick(variant="k3-tuned", epochs=epochs, training={"selection": "last"})
+    again.fit(SPLIT.train, LABELS, graph=CLUSTERS)
     assert first.model_.training.epochs == epochs
+    assert first.model_.train.shape[1] == again.model_.train.shape[1] == 60
     every_run = first.model_.on(CLUSTERS).probabilities(SPLIT.test)
     assert np.array_equal(every_run, again.model_.on(CLUSTERS).probabilities(SPLIT.test))
-    assert quick(**last).fit(SPLIT.train, LABELS, graph=CLUSTERS).model_.train.shape[1] == 60
 
 
 def test_validation_class_without_training_nodes_is_always_wrong():
@@ -94,39 +92,27 @@ def test_validation_class_without_training_nodes_is_always_wrong():
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "setting"),
+    ("settings", "code"),
     [
-        ({"variant": "k9"}, "unknown", "variant"),
-        ({"variant": "smoother", "hidden": 4, "loss": None, "epochs": None}, "unknown", "hidden"),
-        ({"training": {"precision": 16}}, "setting", "precision"),
-        ({"training": {"colour": 1}}, "unknown", "colour"),
-        ({"loss": "hopeful"}, "setting", "loss"),
-        ({"scoring": "loss"}, "setting", "select_by"),
+        ({"variant": "k9"}, "unknown"),
+        ({"variant": "smoother", "hidden": 4, "loss": None, "epochs": None}, "unknown"),
+        ({"training": {"precision": 16}}, "setting"),
+        ({"training": {"colour": 1}}, "unknown"),
+        ({"training": {"folds": 1}}, "setting"),
+        ({"training": "long", "epochs": None}, "setting"),
+        ({"loss": "hopeful"}, "setting"),
+        ({"scoring": "loss"}, "setting"),
+        ({"replicas": 1.5}, "setting"),
+        ({"random_state": "one"}, "setting"),
+        ({"epochs": "many"}, "setting"),
+        ({"map": kn.maps.HopMLP}, "setting"),
+        ({"hops": -1}, "setting"),
+        ({"device": "tpu"}, "setting"),
+        ({"verbose": "much"}, "setting"),
     ],
 )
-def test_wrong_settings_are_refused_in_fit(settings, code, setting):
-    with refused(code, setting=setting):
-        fitted(**settings)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"replicas": 0},
-        {"replicas": 1.5},
-        {"random_state": "one"},
-        {"epochs": "many"},
-        {"map": "gcn"},
-        {"map": kn.maps.HopMLP},
-        {"kernel": kn.kernels.RBF},
-        {"training": "long"},
-        {"training": {"folds": 1}},
-        {"hops": -1},
-        {"device": "tpu"},
-    ],
-)
-def test_values_out_of_range_are_refused_in_fit(settings):
-    with pytest.raises(kn.InputError):
+def test_wrong_settings_are_refused_in_fit(settings, code):
+    with refused(code):
         fitted(**settings)
 
 
@@ -143,6 +129,7 @@ def test_values_out_of_range_are_refused_in_fit(settings):
         ([0, 1, 2], [0, 1, 2], {"validation": ([3, 4], [0])}, "shape"),
         (SPLIT.train, LABELS * 0.5, {"validation": SPLIT.validation}, "missing"),
         ([0, 1, 2], [0, 1, 2], {"sample_weight": [1.0, 2.0]}, "shape"),
+        ([0, 1, 2], [0, 1, 2], {"sample_weight": [1.0, np.nan, 1.0]}, "setting"),
         ([0, 1, 2], [0, 1, 2], {"sample_weight": [1.0, -2.0, 1.0]}, "setting"),
         ([0, 1, 2], [0, 1, 2], {"sample_weight": [0, 0, 0]}, "setting"),
     ],
@@ -164,18 +151,23 @@ def test_k3_reaches_its_figure_on_cora(cora):
 def test_extended_estimator_answers_as_one_on_the_whole_graph():
     model = fitted(variant="k1", replicas=2)
     features = np.abs(np.random.default_rng(0).normal(size=(2, CLUSTERS.n_features)))
-    later = model.extend(CLUSTERS, features, [(120, 3), (121, 120), (5, 9)])
-    whole = kn.extend(CLUSTERS, features, [(120, 3), (121, 120), (5, 9)])
-    assert later.graph_.fingerprint == whole.fingerprint
-    assert later.predict([120, 121]).shape == (2,)
+    edges = [(120, 3), (121, 120), (5, 9)]
+    later, larger = model.extend(CLUSTERS, features, edges), kn.extend(CLUSTERS, features, edges)
+    assert later.graph_.fingerprint == larger.fingerprint
     assert model.graph_ is CLUSTERS
     assert 0 < len(later.recomputed_) < 122
-    once_more = later.extend(None, features[:1], [(122, 121)])
-    assert once_more.graph_.n_nodes == 123
-    assert np.allclose(
-        later.predict_proba(range(122)),
-        model.extend(None, None, [(5, 9)])
-        .extend(None, features, [(120, 3), (121, 120)])
-        .predict_proba(range(122)),
-        atol=1e-6,
-    )
+    assert later.extend(None, features[:1], [(122, 121)]).graph_.n_nodes == 123
+    in_steps = model.extend(None, None, edges[2:]).extend(None, features, edges[:2])
+    assert np.allclose(later.predict_proba(range(122)), in_steps.predict_proba(range(122)), atol=1e-6)
+
+
+def test_a_printed_model_says_what_it_learned_from_and_how_it_validated():
+    model = fitted(variant="k3", epochs=5, replicas=2).model_
+    weights = model.hop_weights().mean(axis=0)
+    words = describe_hop_weights(model)
+    assert words.startswith(f"{weights[0]:.2f} for the node itself, {weights[1]:.2f} for nodes 1 hop away")
+    for part in ("60 nodes", f"{model.validated('accuracy'):.2f} % accuracy", words):
+        assert part in str(model)
+    assert describe_hop_weights(fitted(variant="gcn", loss=None, epochs=2).model_) == ""
+    for kind in (kn.LinkPredictor, kn.LinkKernelTransformer):
+        assert "edge" in str(kind(epochs=2).fit(CLUSTERS).model_)

@@ -92,7 +92,7 @@ def test_frames_have_the_nodes_rows_and_named_columns(fitted):
     np.testing.assert_array_equal(found, fitted.transform(NAMES[:4]))
 
 
-# ---- files
+# ---- files and wrong use
 
 
 @pytest.mark.parametrize("with_graph", [False, True])
@@ -102,18 +102,12 @@ def test_a_file_gives_the_same_vectors(fitted, tmp_path, with_graph):
     assert isinstance(read, kn.LinkKernelTransformer)
     np.testing.assert_array_equal(read.transform(None), fitted.transform(None))
     assert (read.variant, read.replicas, read.training.epochs) == ("embedding", 2, 5)
-    np.testing.assert_array_equal(clone(read).fit(GRAPH).transform(None), fitted.transform(None))
-
-
-def test_a_file_without_its_graph_says_what_it_needs(fitted, tmp_path):
-    path = fitted.save(tmp_path / "m.safetensors")
-    with refused("missing", setting="graph"):
-        kn.load_model(path)
-    with refused("conflict", setting="graph"):
-        kn.load_model(path, kn.Graph.from_edges([(0, 1)], np.eye(2)))
-
-
-# ---- wrong use
+    if not with_graph:
+        np.testing.assert_array_equal(clone(read).fit(GRAPH).transform(None), fitted.transform(None))
+        with refused("missing", setting="graph"):
+            kn.load_model(path)
+        with refused("conflict", setting="graph"):
+            kn.load_model(path, kn.Graph.from_edges([(0, 1)], np.eye(2)))
 
 
 @pytest.mark.parametrize(
@@ -123,14 +117,10 @@ def test_a_file_without_its_graph_says_what_it_needs(fitted, tmp_path):
         (lambda m: m.fit(kn.Graph.from_edges([], np.eye(3), name="lone")), "too-few"),
         (lambda m: m.set_params(variant="k3").fit(GRAPH), "unknown"),
         (lambda m: m.set_params(training__dropout=0.5).fit(GRAPH), "no-effect"),
+        (lambda m: m.fit(["none"], graph=GRAPH), "unknown"),
+        (lambda m: m.fit(NAMES), "missing"),
     ],
 )
 def test_wrong_use_is_refused(use, code):
     with refused(code):
         use(transformer(epochs=1))
-
-
-@pytest.mark.parametrize("data", [{"X": ["nobody"], "graph": GRAPH}, {"X": NAMES}, {}])
-def test_a_fit_needs_a_graph_and_its_nodes(data):
-    with pytest.raises(kn.InputError):
-        transformer(epochs=1).fit(**data)

@@ -80,29 +80,34 @@ def test_scoring_selects_epochs_by_map():
 
 
 def test_precision_threads_and_folds_are_settings_of_training():
-    model = classifier(training={"precision": 64, "threads": 1, "folds": 2, "epochs": 2})
-    model.fit(SPLIT.train, LABELS, graph=CLUSTERS)
-    assert (model.model_.precision, model.threads_) == (64, 1)
-    assert model.kernel_.gram([0]).dtype == np.float64
-    whole = classifier(training=kn.Training(precision=64, threads=1, folds=2, epochs=2))
-    whole.fit(SPLIT.train, LABELS, graph=CLUSTERS)
-    assert np.array_equal(whole.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))
+    settings = {"precision": 64, "threads": 1, "folds": 2, "epochs": 2}
+    models = [classifier(training=one) for one in (settings, kn.Training(**settings))]
+    for model in models:
+        model.fit(SPLIT.train, LABELS, graph=CLUSTERS)
+        assert (model.model_.precision, model.threads_) == (64, 1)
+    assert np.array_equal(*(model.predict_proba(SPLIT.test) for model in models))
 
 
 # settings by path
 
 
 def test_a_setting_of_a_part_is_set_by_its_path():
-    model = classifier(map=HopMLP(), kernel=Normalized(RBF()), training={"patience": 3})
-    model.set_params(map__hops=3, kernel__kernel__gamma=0.5, training__dropout=0.2, loss__margin=0.7)
-    assert (model.map, model.kernel) == (HopMLP(hops=3), Normalized(RBF(0.5)))
+    kernel = Linear() + Normalized(RBF())
+    model = classifier(map=HopMLP(), kernel=kernel, training={"patience": 3})
+    model.set_params(map__hops=3, kernel__right__kernel__gamma=0.5, training__dropout=0.2, loss__margin=0.7)
+    assert (model.map, model.kernel) == (HopMLP(hops=3), Linear() + Normalized(RBF(0.5)))
+    assert kernel == Linear() + Normalized(RBF())
     assert model.training == {"patience": 3, "dropout": 0.2}
     assert model.loss == {"margin": 0.7}
     params = model.get_params()
-    assert (params["map__hops"], params["kernel__kernel__gamma"]) == (3, 0.5)
+    assert (params["map__hops"], params["kernel__right__kernel__gamma"]) == (3, 0.5)
     assert (params["training__dropout"], params["loss__margin"]) == (0.2, 0.7)
-    assert clone(model).get_params() == params
-    assert {"map__hops", "training__dropout"}.isdisjoint(model.get_params(deep=False))
+    assert clone(model).set_params(**params).get_params() == params
+    assert set(model.get_params(deep=False)) == set(model._get_param_names())
+    method, training = method_of(
+        classifier().set_params(map__hops=3, loss__margin=0.7, training__dropout=0.1)
+    )
+    assert (method.map.hops, method.loss.kernel.margin, training.dropout) == (3, 0.7, 0.1)
 
 
 def test_a_part_that_is_set_together_with_its_settings_is_set_first():
@@ -113,24 +118,30 @@ def test_a_part_that_is_set_together_with_its_settings_is_set_first():
 
 @pytest.mark.parametrize("make", ESTIMATORS)
 def test_unknown_settings_are_refused(make):
-    with refused("unknown", setting="training__colour"):
-        make().set_params(training__colour=1)
-    with refused("unknown", setting="gama"):
-        make(kernel=RBF()).set_params(kernel__gama=1)
-    with refused("unknown", name="colour__hops"):
-        make().set_params(colour__hops=1)
+    with refused("unknown", setting="colour"):
+        make().set_params(training__colour=1).methods()
+    for path in ("colour__hops", "kernel_loss__margin"):
+        with refused("unknown", name=path):
+            make().set_params(**{path: 1})
+    for path, code in (
+        ("kernel__gama", "unknown"),
+        ("kernel__gamma__x", "setting"),
+        ("kernel__gamma", "setting"),
+    ):
+        with refused(code):
+            make(kernel=RBF()).set_params(**{path: -1})
     with pytest.raises(TypeError, match="colour"):
         make(colour=1)
 
 
 def test_a_search_goes_through_settings_of_parts():
-    grid = {"map__hops": [1, 2], "training__dropout": [0.0, 0.5]}
-    search = GridSearchCV(classifier("n1", epochs=3, device="cpu"), grid, cv=2)
+    model = classifier("k1", map=HopMLP((8,), 4), kernel=RBF(), epochs=3, device="cpu")
+    search = GridSearchCV(model, {"kernel__gamma": [0.1, 2.0], "map__hops": [1, 2]}, cv=2)
     search.fit(SPLIT.train, LABELS, graph=CLUSTERS)
     assert len(search.cv_results_["params"]) == 4
-    best = search.best_estimator_.model_
-    assert best.method.map.hops == search.best_params_["map__hops"]
-    assert best.training.dropout == search.best_params_["training__dropout"]
+    best = search.best_estimator_.model_.method
+    assert {"kernel__gamma": best.kernel.gamma, "map__hops": best.map.hops} == search.best_params_
+    assert model.kernel == RBF()  # the one that was given is as it was
 
 
 # flat names of 0.2
@@ -146,51 +157,37 @@ def future_warnings(names):
     assert found == list(names)
 
 
-FLAT = {
-    "classifier": (
-        {"objective": "joint", "kernel_loss": "hinge", "kernel_weight": 2.0, "margin": 0.5, "triplets": 70,
-         "class_weights": "balanced", "layers": 3, "powers": "last", "hop_weights": 1.0},
-        {"loss": {"objective": "joint", "kernel_loss": "hinge", "kernel_weight": 2.0, "margin": 0.5,
-                  "triplets": 70, "class_weights": "balanced"},
-         "map": {"layers": 3, "powers": "last", "hop_weights": 1.0}},
-    ),
-    "training": (
-        {"weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "selection": "best", "select_by": "map",
-         "patience": 4, "averaging": 0.5, "folds": 2, "precision": 64, "threads": 1},
-        {"training": {"weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "selection": "best",
-                      "select_by": "map", "patience": 4, "averaging": 0.5, "folds": 2, "precision": 64,
-                      "threads": 1}},
-    ),
+LOSS = {
+    "objective": "joint", "kernel_loss": "hinge", "kernel_weight": 2.0, "margin": 0.5, "triplets": 70,
+    "class_weights": "balanced",
+}  # fmt: skip
+MAP = {"layers": 3, "powers": "last", "hop_weights": 1.0}
+TRAINING = {
+    "weight_decay": 0.1, "dropout": 0.2, "input_dropout": 0.3, "selection": "best", "select_by": "map",
+    "patience": 4, "averaging": 0.5, "folds": 2, "precision": 64, "threads": 1,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("flat", "parts"), FLAT.values(), ids=FLAT)
-def test_flat_names_warn_and_are_the_same_parameters_as_parts(flat, parts):
+@pytest.mark.parametrize("parts", [{"loss": LOSS, "map": MAP}, {"training": TRAINING}])
+def test_flat_names_warn_and_are_the_same_parameters_as_parts(parts):
+    flat = {name: value for part in parts.values() for name, value in part.items()}
     with future_warnings(flat):
         former = classifier(**flat)
     with future_warnings([]):
         model = classifier(**parts)
-        again = clone(former)
-    assert former.get_params() == again.get_params() == model.get_params()
+        assert clone(former).get_params() == former.get_params() == model.get_params()
     assert method_of(former) == method_of(model)
     with future_warnings(flat):
         assert classifier().set_params(**flat).get_params() == model.get_params()
 
 
 def test_flat_names_change_parts_that_are_given():
-    with future_warnings(["margin", "dropout", "powers"]):
-        model = classifier(
-            loss=Hinge(9),
-            margin=0.5,
-            training={"patience": 4},
-            dropout=0.2,
-            map=HopMLP(hops=3),
-            powers="last",
-        )
+    given = {"loss": Hinge(9), "training": {"patience": 4}, "map": HopMLP(hops=3)}
+    with future_warnings(["margin", "dropout", "powers", "margin"]):
+        model = classifier(**given, margin=0.5, dropout=0.2, powers="last")
+        assert classifier(loss="kernel", margin=0.5).loss == {"objective": "kernel", "margin": 0.5}
     assert (model.loss, model.map) == (Hinge(9, 0.5), HopMLP(hops=3, powers="last"))
     assert model.training == {"patience": 4, "dropout": 0.2}
-    with future_warnings(["margin"]):
-        assert classifier(loss="kernel", margin=0.5).loss == {"objective": "kernel", "margin": 0.5}
     with future_warnings([]):
         assert classifier(dropout=None, checkpoint=None).get_params() == classifier().get_params()
 
@@ -211,10 +208,3 @@ def test_flat_names_of_links_are_the_same_parameters_as_parts(make):
     with future_warnings(["weight_decay", "dropout"]):
         former = make("gae", weight_decay=0.1, dropout=0.2)
     assert method_of(former) == method_of(make("gae", training={"weight_decay": 0.1, "dropout": 0.2}))
-
-
-def test_a_model_of_flat_names_learns_the_same():
-    data = {"X": SPLIT.train, "y": LABELS, "graph": CLUSTERS, "validation": SPLIT.validation}
-    former = classifier(epochs=3, margin=0.5, dropout=0.2, precision=64).fit(**data)
-    model = classifier(epochs=3, loss={"margin": 0.5}, training={"dropout": 0.2, "precision": 64}).fit(**data)
-    assert np.array_equal(former.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))

@@ -1,4 +1,4 @@
-"""People who come from PyTorch Geometric, with its graphs, its layers and modules of their own."""
+"""PyTorch Geometric's graphs and modules: what is taken, and what the errors say to write instead."""
 
 import warnings
 
@@ -26,74 +26,47 @@ def quick(**settings):
 
 @pytest.fixture
 def data(shop):
-    """The shop as a Data object: y is the taste's number, train_mask the first forty."""
+    """The shop as a Data object: y is the taste's number."""
     at = {one: i for i, one in enumerate(shop.ids)}
     x = torch.tensor([shop.age, shop.spent]).T
     return Data(
         x=(x - x.mean(0)) / x.std(0),
         edge_index=torch.tensor([(at[u], at[v]) for u, v in shop.bought_together]).T,
         y=torch.tensor([i % 3 for i in range(60)]),
-        train_mask=torch.arange(60) < 40,
     )
 
 
-def learned(model, graph, data):
-    """Fit on the mask's nodes; the accuracy on the others."""
-    train, test = np.flatnonzero(data.train_mask), np.flatnonzero(~data.train_mask)
-    return model.fit(train, graph.labels[train], graph=graph).score(test, graph.labels[test])
-
-
-# ---- graphs
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        HeteroData,
-        lambda: FakeDataset(num_graphs=1),
-        nx.karate_club_graph,
-        lambda: {"x": 1},
-        lambda: Data(x=torch.eye(2)),
-    ],
-)
-def test_what_is_not_one_graph_is_refused(make):
-    """Whatever the loader gave was passed on."""
+@pytest.mark.parametrize("make", [HeteroData, lambda: FakeDataset(num_graphs=1), nx.karate_club_graph])
+def test_other_things_than_one_graph_are_refused(make):
     with refused("setting", setting="data"):
         kn.from_pyg(make())
 
 
 def test_several_labels_per_node_are_refused(data):
-    """Proteins have several functions each."""
     data.y = torch.eye(3)[data.y]
     with pytest.raises(kn.InputError, match=r"y has 3 columns.*data\.y\.argmax"):
         kn.from_pyg(data)
 
 
-def test_wide_edge_attributes_are_not_dropped_in_silence(data):
-    """Edges had three numbers each, and nothing said that none was used."""
-    data.edge_attr = torch.rand(data.num_edges, 3)
-    with pytest.warns(kn.errors.KernodeWarning, match="edge_attr has 3 numbers per edge") as said:
-        graph = kn.from_pyg(data)
-    assert said[0].filename == __file__
-    assert graph.notes[0] == "left out edge_attr: 3 numbers per edge"
-    assert (graph.adjacency.data == 1).all()
-
-
-def test_one_edge_attribute_is_the_weight_and_is_said_to_be(data):
-    """One number was kept."""
+def test_one_edge_attribute_is_the_weight_and_several_are_left_out_with_a_warning(data):
     data.edge_attr = torch.full((data.num_edges, 1), 2.5)
     graph = kn.from_pyg(data)
     assert "took edge_attr, one number per edge, for the weights of edges" in graph.notes
     assert (graph.adjacency.data == 2.5).all()
+    data.edge_attr = torch.rand(data.num_edges, 3)
+    with pytest.warns(kn.errors.KernodeWarning, match="edge_attr has 3 numbers per edge") as caught:
+        graph = kn.from_pyg(data)
+    assert caught[0].filename == __file__
+    assert graph.notes[0] == "left out edge_attr: 3 numbers per edge"
+    assert (graph.adjacency.data == 1).all()
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("edge_attr", 0.0), ("edge_weight", -1.0), ("edge_weight", np.nan)]
+    ("name", "value"), [("edge_attr", 0.0), ("edge_weight", -1.0), ("edge_weight", np.nan)]
 )
-def test_weights_that_are_none_say_which_edge_and_where(data, field, value):
-    """Correlations run from −1 to 1."""
-    data[field] = torch.ones(data.num_edges)
-    data[field][7] = value
+def test_wrong_weights_are_named_with_their_edge(data, name, value):
+    data[name] = torch.ones(data.num_edges)
+    data[name][7] = value
     with pytest.raises(kn.InputError, match=rf"edge 7 has weight {value}"):
         kn.from_pyg(data)
 
@@ -112,7 +85,6 @@ def test_weights_that_are_none_say_which_edge_and_where(data, field, value):
     ids=lambda one: type(one).__name__,
 )
 def test_a_graph_of_another_library_names_its_converter(thing, way):
-    """fit was given what there was."""
     with pytest.raises(kn.InputError, match=f"^graph must be a kernode.Graph.*{way}"):
         quick().fit([0, 1], [0, 1], graph=thing)
     if not hasattr(thing, "__array__"):  # those may be pairs
@@ -120,17 +92,13 @@ def test_a_graph_of_another_library_names_its_converter(thing, way):
             kn.LinkPredictor().fit(thing)
 
 
-# ---- layers and modules
-
-
 class Net(torch.nn.Module):
     """As in every tutorial, with a normalisation."""
 
-    def __init__(self, in_channels, out_channels, norm="batch"):
+    def __init__(self, in_channels, out_channels):
         super().__init__()
-        self.first = layers.GCNConv(in_channels, 16)
-        self.norm = layers.BatchNorm(16) if norm == "batch" else layers.GraphNorm(16)
-        self.second = layers.GCNConv(16, out_channels)
+        self.first, self.second = layers.GCNConv(in_channels, 16), layers.GCNConv(16, out_channels)
+        self.norm = layers.GraphNorm(16)
 
     def forward(self, x, edge_index, edge_weight=None):
         return self.second(self.norm(self.first(x, edge_index, edge_weight)).relu(), edge_index, edge_weight)
@@ -150,28 +118,13 @@ class Net(torch.nn.Module):
     ],
 )
 def test_a_part_in_another_form_says_what_to_write(data, parts, sentence):
-    """Written as the other library wants it."""
     with pytest.raises(kn.InputError, match=sentence):
         quick(**parts).fit([0, 1], [0, 1], graph=kn.from_pyg(data))
 
 
-@pytest.mark.parametrize("norm", ["batch", "graph"])
-def test_a_module_with_normalisation_trains_as_replicas_and_comes_back(data, norm, tmp_path):
-    """A net of one's own, five times at once."""
-    graph, model = kn.from_pyg(data), quick(map=kn.maps.Wrapped.of(Net, norm=norm), replicas=3)
-    assert learned(model, graph, data) > 0.8
+def test_a_module_trains_as_replicas_and_comes_back(data, tmp_path):
+    graph, model = kn.from_pyg(data), quick(map=kn.maps.Wrapped.of(Net), replicas=3)
+    train, test = np.arange(40), np.arange(40, 60)
+    assert model.fit(train, graph.labels[train], graph=graph).score(test, graph.labels[test]) > 0.8
     again = kn.load_model(model.save(tmp_path / "net.safetensors"), graph=graph)
-    assert np.array_equal(again.predict_proba(range(60)), model.predict_proba(range(60)))
-
-
-def test_weights_of_edges_reach_a_module_that_takes_them(data):
-    """Edges between tastes are noise, and their weights say so."""
-    same = data.y[data.edge_index[0]] == data.y[data.edge_index[1]]
-    other = torch.randint(60, (2, 300), generator=torch.Generator().manual_seed(0))
-    data.edge_index = torch.cat([data.edge_index[:, same], other], dim=1)
-    data.edge_weight = torch.cat([torch.full((int(same.sum()),), 5.0), torch.full((300,), 0.01)])
-    data.x = torch.rand(60, 8, generator=torch.Generator().manual_seed(0))  # edges alone tell
-    graph, gcn = kn.from_pyg(data), kn.maps.Wrapped.of(Net)
-    assert learned(quick(map=gcn, replicas=2), graph, data) > 0.8
-    with pytest.warns(kn.errors.KernodeWarning, match="GATConv is not given the weights"):
-        quick(map=kn.maps.Wrapped.of(layers.GATConv)).fit(range(40), data.y[:40], graph=graph)
+    assert np.array_equal(again.predict_proba(test), model.predict_proba(test))

@@ -1,10 +1,11 @@
-"""Reports: what ``report()`` says is what the commands print, and what loops over the replicas find."""
+"""Reports of estimators are those that the commands print, and equal loops over the replicas."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import kernode as kn
 from graphs import CLUSTERS
@@ -62,9 +63,8 @@ def test_figures_are_means_over_the_replicas():
     ours = model.report()["test"]
     assert ours["accuracy_std"] > 0  # replicas differ, so that a mean is not any of them
     assert ours["accuracy_mean"] == pytest.approx(np.mean(ours["runs"]), abs=1e-3)
-    found = (
-        model.model_.on(CLUSTERS).probabilities(np.stack([split.test for split in splits])).argmax(axis=-1)
-    )
+    tested = np.stack([split.test for split in splits])
+    found = model.model_.on(CLUSTERS).probabilities(tested).argmax(axis=-1)
     counts = np.zeros((3, 3), int)
     for run, split in zip(found, splits, strict=True):
         for node, answer in zip(split.test, run, strict=True):
@@ -78,19 +78,13 @@ def test_figures_are_means_over_the_replicas():
 def test_a_split_is_named_read_or_given(tmp_path):
     splits = [split_of(CLUSTERS, seed) for seed in (0, 1)]
     path = tmp_path / "own.npz"
-    np.savez(path, train=splits[0].train, validation=splits[0].validation, test=splits[0].test)
-    fits = {
-        split_name: kn.NodeKernelClassifier("n1", epochs=2, replicas=2, device="cpu").fit(
-            graph=CLUSTERS, split=split
-        )
-        for split_name, split in {"one": splits[0], "file": path, "each": splits}.items()
-    }
-    for name, model in fits.items():
-        assert np.array_equal(model.model_.train[0], splits[0].train), name
-        assert np.array_equal(model.model_.tested[0], splits[0].test), name
+    np.savez(path, **vars(splits[0]))
+    for split, rows in ((splits[0], 1), (path, 1), (splits, 2)):
+        model = kn.NodeKernelClassifier("n1", epochs=2, replicas=2, device="cpu")
+        model.fit(graph=CLUSTERS, split=split)
+        assert np.array_equal(model.model_.train, np.stack([one.train for one in splits[:rows]]))
+        assert np.array_equal(model.model_.tested, np.stack([one.test for one in splits[:rows]]))
         assert model.report()["sizes"]["test"] == len(splits[0].test)
-    assert [len(one.model_.train) for one in fits.values()] == [1, 1, 2]
-    assert np.array_equal(fits["each"].model_.train, np.stack([one.train for one in splits]))
     with refused("shape", setting="split"):
         kn.NodeKernelClassifier("n1", replicas=3).fit(graph=CLUSTERS, split=splits)
 
@@ -103,11 +97,7 @@ def test_a_report_without_a_split_needs_nodes():
     truth = CLUSTERS.labels[SPLIT.test]
     found = model.report(SPLIT.test, truth)
     assert found["accuracy_mean"] == pytest.approx(100 * model.score(SPLIT.test, truth), abs=1e-3)
-    whole = (
-        kn.NodeKernelClassifier("n1", epochs=2, device="cpu")
-        .fit(graph=CLUSTERS, split=SPLIT)
-        .report()["test"]
-    )
+    whole = clone(model).fit(graph=CLUSTERS, split=SPLIT).report()["test"]
     assert (whole["accuracy_mean"], whole["confusion"]) == (found["accuracy_mean"], found["confusion"])
     with pytest.warns(kn.KernodeWarning, match="optimistic"):
         model.report(SPLIT.train, LABELS)
@@ -145,25 +135,27 @@ def test_all_labels_of_one_class_need_the_softmax_loss():
 
 
 def test_replicas_share_the_split_of_the_first_seed():
-    model = kn.LinkPredictor(
-        "gae", epochs=3, replicas=2, random_state=4, training={"precision": 64}, device="cpu"
-    )
-    model.fit(CLUSTERS)
+    settings = {"epochs": 3, "replicas": 2, "training": {"precision": 64}, "device": "cpu"}
+    model = kn.LinkPredictor("gae", random_state=4, **settings).fit(CLUSTERS)
     split = kn.split_edges(CLUSTERS, 4)
     assert np.array_equal(model.split_.validation, split.validation)
     assert (model.model_.split_seed, model.model_.seeds) == (4, (4, 5))
     ((method, training),) = model.methods().values()
     alone = fit(link_task(seeds=(5,), split=split), method, training)
-    both = model._on_graph.logits(split.test)
+    both = model._on().logits(split.test)
     assert np.abs(both[1] - alone.logits(split.test)[0]).max() < 1e-8
     assert len(model.report()["test"]["runs"]) == 2
 
 
-def test_searched_settings_serve_the_split_that_they_were_not_searched_on_alone(cora):
-    graph, _ = cora
-    for seed, rate in ((0, 0.001021), (1, 0.01)):
-        model = kn.LinkPredictor("kernel-tuned", epochs=1, random_state=seed).fit(graph)
-        assert model.model_.training.learning_rate == rate
+@pytest.mark.parametrize(("seed", "form", "rate"), [
+    (0, "graph", 0.001021), (1, "graph", 0.01), (0, "split", 0.01), (0, "pairs", 0.01),
+])  # fmt: skip
+def test_searched_settings_of_links_are_used_on_the_split_of_the_search_alone(cora, seed, form, rate):
+    split, data = kn.split_edges(cora[0], seed), {"X": cora[0]}
+    if form != "graph":
+        data = {"X": split} if form == "split" else {"X": split.test, "graph": cora[0]}
+    model = kn.LinkPredictor("kernel-tuned", epochs=1, random_state=seed).fit(**data)
+    assert model.model_.training.learning_rate == rate
 
 
 @pytest.mark.slow
@@ -174,7 +166,7 @@ def test_every_variant_learns_coras_links(name, cora):
     assert (report["dataset"], report["variant"], report["epochs"]) == ("cora", name, 100)
     assert report["test"]["auc_mean"] > 84
     for part in ("test", "validation"):
-        (run,) = model._on_graph.evaluate(getattr(split, part), getattr(split, f"{part}_negatives"))
+        (run,) = model._on().evaluate(getattr(split, part), getattr(split, f"{part}_negatives"))
         for figure in ("auc", "ap", "hits_at_50", "mrr"):
             assert report[part]["runs"][0][figure] == pytest.approx(run[figure], abs=1e-3)
 

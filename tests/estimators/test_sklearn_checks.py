@@ -21,7 +21,7 @@ def one_class_each(X, y, weights):
     return nodes[first], classes[first], np.asarray(weights)[first] if whole else weights
 
 
-class ClassifierOnGraph(kn.NodeKernelClassifier):
+class OnGraph:
     """With a graph of its own, for the checks give none."""
 
     def fit(self, X=None, y=None, *, graph=CLUSTERS, validation=None, sample_weight=None):
@@ -29,20 +29,16 @@ class ClassifierOnGraph(kn.NodeKernelClassifier):
         return super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
 
 
-class TransformerOnGraph(kn.NodeKernelTransformer):
-    """The same."""
+class ClassifierOnGraph(OnGraph, kn.NodeKernelClassifier):
+    pass
 
-    def fit(self, X=None, y=None, *, graph=CLUSTERS, validation=None, sample_weight=None):
-        X, y, sample_weight = one_class_each(X, y, sample_weight)
-        return super().fit(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
 
+class TransformerOnGraph(OnGraph, kn.NodeKernelTransformer):
     def fit_transform(self, X, y=None, *, graph=CLUSTERS, validation=None, sample_weight=None):
         return super().fit_transform(X, y, graph=graph, validation=validation, sample_weight=sample_weight)
 
 
 class LinkTransformerOnGraph(kn.LinkKernelTransformer):
-    """The same."""
-
     def fit(self, X=None, y=None, *, graph=CLUSTERS):
         return super().fit(X, y, graph=graph)
 

@@ -28,7 +28,7 @@ from kernode.io import load, random_split, write_npz
 from kernode.io.edge_split import split_edges
 from kernode.models.fit import fit_candidates
 from kernode.search.baselines import METHODS
-from kernode.search.trials import candidates_of
+from kernode.search.compare import candidates_of
 from kernode.tasks.classes.baselines import baselines
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import fit_all_labels, split_labels

@@ -4,7 +4,7 @@ from commands import fails
 
 
 @pytest.fixture
-def told(tmp_path, monkeypatch, command):
+def run_command(tmp_path, monkeypatch, command):
     """Run a command in an empty folder, with an empty cache; give stdout, or the sentence where it fails."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))

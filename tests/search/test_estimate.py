@@ -30,7 +30,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Costly:
-    """A method of any kind that says how many bytes it takes."""
+    """A method that takes so many bytes."""
 
     bytes: float
     map: FeatureMap | None = None
@@ -40,11 +40,9 @@ class Costly:
 
 
 @pytest.fixture
-def kernode(tmp_path, monkeypatch, command):
-    """Run a command in an empty folder, with an empty cache; give status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "cache"))
-    return command
+def dry_run(run_command):
+    """What `kernode fit --dry-run … --json` prints."""
+    return lambda *words: json.loads(run_command("fit", "--dry-run", *words, "--json"))
 
 
 @pytest.fixture
@@ -53,8 +51,7 @@ def free(monkeypatch):
     return lambda size: monkeypatch.setattr("kernode.compute.machine.free_bytes", lambda: size)
 
 
-def run_of(*seeds):
-    return Run(seeds, CPU)
+RUN = Run((0,), CPU)
 
 
 # sizes
@@ -140,7 +137,7 @@ def test_every_variant_that_trains_has_a_bound_that_cora_is_small_for(cora):
 
 def test_a_prediction_is_the_sum_of_its_parts():
     method, training = configure("k3", epochs=50)
-    seconds = estimate(GraphSizes.of(clustered_graph()), method, training, run_of(0)).seconds
+    seconds = estimate(GraphSizes.of(clustered_graph()), method, training, RUN).seconds
     whole = seconds["preparing"] + 50 * seconds["epoch"] + seconds["evaluating"]
     assert seconds["total"] == pytest.approx(whole)
     assert min(seconds.values()) > 0
@@ -148,7 +145,7 @@ def test_a_prediction_is_the_sum_of_its_parts():
 
 def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
     monkeypatch.setattr(estimating, "measure", lambda *_: pytest.fail("it was run"))
-    graph, run = clustered_graph(), run_of(0)
+    graph = clustered_graph()
     k3, training = configure("k3")
     unlabelled = replace(graph, labels=graph.labels * 0 - 1)
     for sizes, method, settings in (
@@ -157,11 +154,11 @@ def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
         (GraphSizes.of(graph), *configure("label-propagation")),
         (GraphSizes.of(graph), *configure("smoother")),
     ):
-        found = estimate(sizes, method, settings, run)
+        found = estimate(sizes, method, settings, RUN)
         assert (found.fits, found.seconds) == (None, None)
         assert found.verdict().startswith("may fit: ")
     free(10)
-    found = estimate(GraphSizes.of(graph), k3, training, run)
+    found = estimate(GraphSizes.of(graph), k3, training, RUN)
     assert found.fits is False
     assert found.verdict().startswith("does not fit: this run takes at least ")
 
@@ -169,11 +166,9 @@ def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
 # the command
 
 
-def test_estimate_prints_one_json_object(kernode, free):
+def test_the_command_prints_one_json_object(dry_run, free):
     free(10**10)
-    status, out, err = kernode("fit", "--dry-run", "cora", "--json", "--replicas", 3)
-    assert (status, err) == (0, "")
-    values = json.loads(out)
+    values = dry_run("cora", "--replicas", 3)
     assert values.keys() == KEYS | {"warnings"}
     expected = {
         "dataset": "cora", "variant": "diffusion-decayed", "nodes": 2708, "edges": 5278, "features": 1433,
@@ -188,12 +183,10 @@ def test_estimate_prints_one_json_object(kernode, free):
     assert seconds["total"] == pytest.approx(total, rel=0.02)
 
 
-def test_estimate_of_a_million_nodes_makes_no_graph(kernode, monkeypatch, free):
+def test_a_million_nodes_are_estimated_without_making_the_graph(dry_run, monkeypatch, free):
     free(10**11)
     monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
-    status, out, _ = kernode("fit", "--dry-run", "synthetic:nodes=1_000_000,degree=20", "--json")
-    values = json.loads(out)
-    assert status == 0
+    values = dry_run("synthetic:nodes=1_000_000,degree=20")
     assert (values["nodes"], values["edges"], values["features"]) == (1_000_000, 10_000_000, 64)
     assert values["least_memory_mb"] > 160 + 256 + 256  # adjacency, X, X scaled
     assert [values[name] for name in ("fits", "seconds", "peak_memory_mb", "predicted_from")] == [None] * 4
@@ -201,29 +194,18 @@ def test_estimate_of_a_million_nodes_makes_no_graph(kernode, monkeypatch, free):
     assert values["then"][0].keys() == KEYS
 
 
-def test_estimate_says_what_does_not_fit_and_what_would_help(kernode, free):
+def test_the_command_says_what_does_not_fit_and_what_would_help(dry_run, run_command, free):
     free(2 * 10**9)
-    status, out, _ = kernode(
-        "fit",
-        "--dry-run",
-        "synthetic:nodes=5000000",
-        "--variant",
-        "k3",
-        "--set",
-        "map.hops=3",
-        "--set",
-        "run.precision=64",
-    )
-    assert status == 0
-    verdict = next(line for line in out.splitlines() if line.startswith("does not fit"))
-    assert verdict.startswith("does not fit: this run takes at least ")
-    for word in ("2.0 GB are free", "fewer hops", "plain powers", "narrower hidden layers", "32 bits"):
-        assert word in verdict
-    assert json.loads(kernode("fit", "--dry-run", "synthetic:nodes=5000000", "--json")[1])["fits"] is False
+    data, settings = "synthetic:nodes=5000000", ("--set", "map.hops=3", "--set", "run.precision=64")
+    lines = run_command("fit", "--dry-run", data, "--variant", "k3", *settings).splitlines()
+    (verdict,) = [line for line in lines if line.startswith("does not fit: this run takes at least ")]
+    for words in ("2.0 GB are free", "fewer hops", "plain powers", "narrower hidden layers", "32 bits"):
+        assert words in verdict
+    assert dry_run(data)["fits"] is False
 
 
-def test_estimate_reads_a_file_and_measures_it(kernode, tmp_path):
+def test_a_file_is_read_and_measured(dry_run, tmp_path):
     write_npz(clustered_graph(), tmp_path / "g.npz")
-    values = json.loads(kernode("fit", "--dry-run", "g.npz", "--variant", "gcn", "--json", "--epochs", 7)[1])
+    values = dry_run("g.npz", "--variant", "gcn", "--epochs", 7)
     assert (values["nodes"], values["epochs"], values["operator"]["kind"]) == (60, 7, "adjacency")
     assert values["seconds"]["total"] > 0

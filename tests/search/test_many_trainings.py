@@ -1,4 +1,4 @@
-"""`kernode compare` and others as real processes: on loky, on a local Dask and a local Ray cluster."""
+"""`kernode compare` and others in real processes: on loky, on a local Dask and a local Ray cluster."""
 
 import json
 import os

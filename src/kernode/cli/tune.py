@@ -21,7 +21,7 @@ from kernode.cli.settings_file import write_settings
 from kernode.errors import InputError, KernodeError, bad_setting, kept
 
 if TYPE_CHECKING:
-    from kernode.search.space import Problem
+    from kernode.search.tune import Problem
 
 _SHOWN = 5  # trials
 
@@ -88,8 +88,7 @@ def tune(
     check_writable(study, out)
     check_apart((study, out), (*graph.inputs, split))
 
-    from kernode.search.space import Problem
-    from kernode.search.tune import search
+    from kernode.search.tune import Problem, search
 
     place = device.place()
     with progress(f"tune {graph.name} {variant}", quiet=output.silent) as begin:

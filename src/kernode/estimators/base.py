@@ -1,4 +1,4 @@
-"""What all estimators share: parameters, parts whose settings are parameters, and how a fit is run."""
+"""Base class of all estimators: parameters, settings of parts as parameters, the fitted model."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
 from kernode.config import Config
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
-from kernode.kernels import BaseKernel
+from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.models.changes import PARTS, by_part, combined, part_of
@@ -24,11 +25,7 @@ from kernode.training.callbacks import Callback, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-_KINDS: dict[str, type[Config]] = {
-    "map": FeatureMap, "kernel": BaseKernel, "loss": Loss, "training": Training,
-}  # fmt: skip
 _SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
-_OF_VARIANTS = {"objective", "kernel_loss", "layers", "normalized", "scaled"}  # fields of no part
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
@@ -42,6 +39,7 @@ class KernelEstimator(BaseEstimator):
 
     by_model: ClassVar[dict[type[Model], type[KernelEstimator]]] = {}  # which estimator answers with a model
     model_kind: ClassVar[type[Model]]
+    _on_own_graph: Any = None  # the model on the graph that it learned from, where that is known
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -53,11 +51,42 @@ class KernelEstimator(BaseEstimator):
         """The estimator that answers with a model that was read from a file, on a graph or on its own."""
         raise NotImplementedError
 
-    def _set_fitted(self, model: Any) -> None:
+    def _set_fitted(self, model: Any, on: Any) -> None:
         """Set the fitted attributes that all estimators have."""
-        self.model_, self.history_ = model, History(model.history)
+        self.model_, self.history_, self._on_own_graph = model, History(model.history), on
         # Seeds and threads repeat the run; a file does not say its threads.
         self.seeds_, self.threads_ = model.seeds, model.threads
+
+    def _on(self, graph: Graph | None = None) -> Any:
+        """The model on a graph; None is the one that was learned from."""
+        check_is_fitted(self, "model_")
+        return self._on_own_graph
+
+    @property
+    def kernel_(self) -> NodeKernel:
+        """K(u, v) on the nodes of ``graph_``: p.s.d., for any kernel machine."""
+        return self._on().kernel
+
+    @property
+    def graph_(self) -> Graph:
+        """The graph that answers are about where no other is given."""
+        return self._on().graph
+
+    def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
+        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads.
+
+        It holds weights, settings, class names and what was done to a table's columns. ``with_graph``: also
+        ``graph_`` with all that it holds, labels included; the file then needs no other, and a classifier in
+        it can be extended.
+        """
+        check_is_fitted(self, "model_")
+        if with_graph and not getattr(self._on(), "has_training_nodes", True):
+            raise InputError(
+                f"the model was read with {self.graph_.name!r}, which is not the graph it learned from. Save "
+                f"it without its graph, or read it with {self.model_.dataset!r}.",
+                "conflict", setting="with_graph",
+            )  # fmt: skip
+        return self.model_.save(path, self.graph_ if with_graph else None)
 
     # With metadata routing, the graph goes to every method that takes one, without a set_…_request.
     __metadata_request__fit: ClassVar = {"graph": True}
@@ -133,16 +162,14 @@ class KernelEstimator(BaseEstimator):
         """Set parameters by name, settings of parts included: ``set_params(kernel__gamma=0.5)``.
 
         A part is never changed in place: one with the new setting replaces it. Without a part, the variant's
-        own is changed.
+        own is changed, and ``fit`` raises for a setting that it does not have.
         """
         former = {name: params.pop(name) for name in [*params] if name in _FORMER}
         nested = {name: params.pop(name) for name in [*params] if "__" in name}
         super().set_params(**params)  # a part that is given together with its settings is set first
         for path, value in sorted(nested.items(), key=lambda item: item[0].count("__")):
             part, *names = path.split("__")
-            kinds = [one for one in Config.kinds.values() if issubclass(one, _KINDS.get(part, ()))]
-            known = {field.name for kind in kinds for field in dataclasses.fields(kind)} | _OF_VARIANTS
-            if part not in PARTS or not (names[0] in known or isinstance(getattr(self, part), Config)):
+            if part not in PARTS:
                 raise InputError(
                     f"{path!r} is not a parameter of {type(self).__name__}.",
                     "unknown", what="parameter", setting=path, name=path,
@@ -161,16 +188,14 @@ class KernelEstimator(BaseEstimator):
 
     def _run(self) -> Run:
         """How a fit is run."""
-        runtime, callbacks = self.training, _listed(self.callbacks)
-        if not isinstance(runtime, Training):
-            given = runtime if isinstance(runtime, Mapping) else {}
-            names = {"precision", "threads", "folds"} & {*given}
-            runtime = Training(**{name: given[name] for name in names})
+        training, callbacks = self.training, _listed(self.callbacks)
+        if not isinstance(training, Training):
+            given = training if isinstance(training, Mapping) else {}
+            training = Training(**{name: given[name] for name in ("precision", "threads") if name in given})
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
-        place = Place.of(runtime.precision, self.device)
         if whole("verbose", self.verbose, 0):
             callbacks = (*callbacks, Verbose(self.verbose))
-        return Run(seeds, place, callbacks, threads=runtime.threads)
+        return Run(seeds, Place.of(training.precision, self.device), callbacks, threads=training.threads)
 
     def __sklearn_tags__(self) -> Any:
         """One list or column of names or indices, from 0 on."""
@@ -188,7 +213,7 @@ KernelEstimator.__init__.__signature__ = _shown.replace(  # type: ignore[attr-de
 
 
 class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What estimators share that give vectors of nodes, in the model's precision."""
+    """Mixin for estimators that give vectors of nodes, in the model's precision."""
 
     @property
     def _n_features_out(self) -> int:
@@ -202,9 +227,9 @@ class VectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def settings_of(model: Any, device: str) -> dict[str, Any]:
-    """An estimator's parameters, as far as a model says what they were."""
+    """Return the parameters of an estimator, as far as a model has them."""
     method = model.method
-    names = ("map", "kernel", "loss") if hasattr(method, "loss") else ()  # else the variant alone says it
+    names = ("map", "kernel", "loss") if hasattr(method, "loss") else ()  # else the variant has them
     parts = {name: getattr(method, name) for name in names if hasattr(method, name)}
     training = dataclasses.replace(model.training, precision=model.precision)
     return {

@@ -86,7 +86,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
         ``abstain``: the least probability of an answer, above 0 and up to 1. A node whose most probable class
         has less is answered with None, and the array is one of objects. ``(answers != None).mean()`` is the
-        share of nodes with an answer; :meth:`report` says how many of such answers are right.
+        share of nodes with an answer; :meth:`report` has the accuracy of such answers.
         """
         threshold = None if abstain is None else checked_threshold(abstain)
         probabilities = self.predict_proba(X, graph)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from kernode.errors import InputError, bad_setting
 from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
@@ -16,7 +15,6 @@ from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes, as_pairs, require_aligned
 from kernode.io.edge_split import EdgeSplit
 from kernode.io.exchange import is_foreign_graph, require_graph
-from kernode.kernels import NodeKernel
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.models.model import Report
 from kernode.models.variants import known_name
@@ -28,16 +26,16 @@ from kernode.training.settings import advise_more_epochs
 
 
 class _LinkEstimator(KernelEstimator):
-    """What both share: a model on the graph of its training edges."""
+    """Base of both link estimators: a model on the graph of its training edges."""
 
     model_kind: ClassVar = LinkModel
+    auto: ClassVar = "auto"  # what the variant "auto" is
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
-        self._set_fitted(on.model)
-        self.split_ = split
+        self._set_fitted(on.model, on)
+        self.split_, self._whole = split, whole
         self.n_features_in_ = 2 if isinstance(self, LinkPredictor) else 1  # the nodes of a pair, or the node
-        self._on_graph, self._whole = on, whole
         return self
 
     @classmethod
@@ -59,35 +57,19 @@ class _LinkEstimator(KernelEstimator):
 
     def methods(self, dataset: str = "") -> Candidates:
         """The method that the parameters stand for, with its training settings, by the variant's name."""
-        self._require_scoring()
-        name = str(self.variant).lower()
-        return {name: configure_links(self.variant, dataset, self._changes)}
-
-    def _require_scoring(self) -> None:
         if self.scoring not in (None, "roc_auc"):
             raise InputError(
                 f"links are chosen by validation AUC: leave out scoring. Got {self.scoring!r}.",
                 "setting", setting="scoring", value=self.scoring,
             )  # fmt: skip
-
-    @property
-    def kernel_(self) -> NodeKernel:
-        """K(u, v) of the learned map on the training edges: its ``gram`` and ``vectors`` suit any machine."""
-        return self._fitted().kernel
+        variant = self.auto if self.variant == "auto" else self.variant
+        return {str(variant).lower(): configure_links(variant, dataset, self._changes)}
 
     @property
     def graph_(self) -> Graph:
-        """The graph that was learned from."""
-        self._fitted()
+        """The graph that was learned from, held-out edges included."""
+        self._on()
         return self._whole
-
-    def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
-        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads with its graph.
-
-        ``with_graph``: also the graph, so that no other file is needed.
-        """
-        check_is_fitted(self, "model_")
-        return self.model_.save(path, self._whole if with_graph else None)
 
     def report(self) -> Report:
         """The report of the fit: figures of the test edges, where there are any, and baselines, in percent.
@@ -95,11 +77,7 @@ class _LinkEstimator(KernelEstimator):
         The baselines are edges alone (Adamic-Adar) and features alone (cosine), which know the training
         edges and learn nothing.
         """
-        return link_report(self._fitted(), self.split_)
-
-    def _fitted(self) -> LinkModelOnGraph:
-        check_is_fitted(self, "model_")
-        return self._on_graph
+        return link_report(self._on(), self.split_)
 
 
 class LinkPredictor(ClassifierMixin, _LinkEstimator):
@@ -146,8 +124,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
                 dataset = known_name(X)
         else:
             task = self._pairs_task(X, y, graph)
-        methods = self.methods(dataset)
-        on = fit_candidates(task, methods)
+        on = fit_candidates(task, self.methods(dataset))
         advise_more_epochs(on.model, "auc")
         return self._take(on, task.split, task.whole)
 
@@ -173,8 +150,8 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         return np.stack([1 - linked, linked], axis=1)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """log-odds of a link, log p / (1 − p): m numbers, above 0 where :meth:`predict` says 1."""
-        return self._fitted().log_odds(X)
+        """log-odds of a link, log p / (1 − p): m numbers, above 0 where :meth:`predict` gives 1."""
+        return self._on().log_odds(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return 1 for each pair whose link is likelier than not, else 0."""
@@ -183,7 +160,7 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
 
     def score_pairs(self, pairs: Any) -> np.ndarray:
         """Probability of a link between the two nodes of each pair (m × 2), the mean over replicas."""
-        return self._fitted().score_pairs(pairs)
+        return self._on().score_pairs(pairs)
 
     def missing_links(self, node: Any = None, k: int = 10) -> list[tuple[Any, ...]]:
         """The k likeliest node pairs without an edge: [(other, probability), …] of a node.
@@ -193,11 +170,11 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
         equally likely ones those with the smaller indices come first. Nodes have their names where the graph
         has names.
         """
-        return self._fitted().missing_links(node, k)
+        return self._on().missing_links(node, k)
 
     def evaluate(self, edges: Any = None, negatives: Any = None) -> dict[str, float]:
         """AUC, AP, Hits@k and MRR in percent, the mean over replicas; by default on the test edges."""
-        model = self._fitted()
+        model = self._on()
         if not len(self.split_.test) and (edges is None or negatives is None):
             raise InputError(
                 "no test edges were held out. Pass edges and negatives to evaluate.",
@@ -230,13 +207,15 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
     >>> import kernode as kn
     >>> from sklearn.linear_model import LogisticRegression
     >>> graph, split = kn.load("cora", split="public")  # 20 labels per class
-    >>> vectors = kn.LinkKernelTransformer(epochs=10).fit_transform(graph)  # 50, if nothing is said
+    >>> vectors = kn.LinkKernelTransformer(epochs=10).fit_transform(graph)  # 50 by default
     >>> vectors.shape
     (2708, 512)
     >>> few = LogisticRegression(C=10).fit(vectors[split.train], graph.labels[split.train])
     >>> bool(few.score(vectors[split.validation], graph.labels[split.validation]) > 0.75)
     True
     """
+
+    auto: ClassVar = "embedding"
 
     def fit(self, X: Any = None, y: Any = None, *, graph: Graph | None = None) -> Self:
         """Learn from all links of a graph, whatever the nodes X; ``fit(graph)`` and ``fit(graph=graph)`` do.
@@ -254,34 +233,30 @@ class LinkKernelTransformer(VectorsMixin, _LinkEstimator):
         graph = require_graph(graph)
         if X is not None:
             graph.find(as_nodes(X))
-        methods = self.methods()
         task = LinkTask.of_all_edges(graph, self._run())
-        on = fit_candidates(task, methods)
+        on = fit_candidates(task, self.methods())
         return self._take(on, task.split, graph)
 
     def methods(self, dataset: str = "") -> Candidates:
         """The method of the parameters, trained to its last epoch: no edge is left to choose by."""
-        self._require_scoring()
-        changes, variant = self._changes, "embedding" if self.variant == "auto" else self.variant
-        training = changes.get("training", {})
+        training = self._changes.get("training", {})
         for name in ("selection", "patience", "stopping") if isinstance(training, Mapping) else ():
             if training.get(name) not in (None, "last"):
                 raise InputError(
                     f"{name} has no effect where all edges train: none is left to choose an epoch by.",
                     "no-effect", setting=name,
                 )  # fmt: skip
-        method, training = configure_links(variant, changes=changes)
-        return {str(variant).lower(): (method, training.without_selection())}
+        found = super().methods().items()
+        return {name: (method, training.without_selection()) for name, (method, training) in found}
 
     def transform(self, X: Any) -> np.ndarray:
         """Vectors of nodes X, or with None of all in the graph's order: m × replicas·d."""
-        on = self._fitted()
+        on = self._on()
         return on.kernel.vectors(None if X is None else on.graph.find(as_nodes(X)))
 
     def fit_transform(self, X: Any, y: Any = None, *, graph: Graph | None = None) -> np.ndarray:
         """Learn, then give the vectors of nodes X; ``fit_transform(graph)`` gives those of all."""
-        fitted = self.fit(X, y, graph=graph)
-        return fitted.transform(None if graph is None else X)
+        return self.fit(X, y, graph=graph).transform(None if graph is None else X)
 
     def similar(self, nodes: Any, k: int = 10, *, among: Any = None, exact: bool = True) -> Any:
         """The k nodes most similar to one: [(node, similarity), …]; of a list of nodes, one such list each.

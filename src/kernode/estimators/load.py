@@ -20,7 +20,7 @@ def load_model(
     """Read a model that an estimator's ``save``, ``kernode fit`` or ``kernode links`` wrote.
 
     Without ``graph`` it is the one in the file, where it was saved ``with_graph``, or a built-in data set,
-    which is found by its name. A classifier of any other then knows none: ask about one with
+    which is found by its name. A classifier of any other then has no graph: give one to
     ``predict(nodes, graph=…)``; a model of links needs the graph it was fitted on. One of all links is a
     :class:`LinkKernelTransformer`.
 

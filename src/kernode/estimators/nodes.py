@@ -1,18 +1,22 @@
-"""What the estimators of node classes share, and the one that gives vectors: fitting, new nodes, saving."""
+"""Base of the estimators of node classes, with answers about nodes, and the transformer among them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kernode.compute.place import Place
+from kernode.compute.replicas import whole
 from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
-from kernode.estimators.queries import NodeQueries
+from kernode.explain.explain import explain_node, explain_pair
+from kernode.explain.explanation import NodeExplanation, PairExplanation
+from kernode.explain.similar import outlier_scores, restricted
+from kernode.explain.what_if import Smallest, What, WhatIf, as_edit, smallest_change, what_if
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.io import Split
@@ -42,8 +46,10 @@ from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
 
 
-class NodeKernelEstimator(NodeQueries, KernelEstimator):
+class NodeKernelEstimator(KernelEstimator):
     """Learns a kernel on the nodes of a graph from the classes of some."""
+
+    _on_other: tuple[Any, NodeModelOnGraph] | None = None  # another graph, the last that was given
 
     def fit(
         self,
@@ -162,15 +168,12 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         splits: list[Split] | None = None,
     ) -> Self:
         """Become the estimator of a model, whose graph need not be at hand."""
-        self._set_fitted(model)
+        self._set_fitted(model, on)
         self.classes_ = np.array(model.classes)
         self.n_features_in_ = 1  # X is one column: the node
         none = np.empty((1, 0), np.int64)
         self._labelled = labelled_nodes or LabelledNodes(model.train, model.train_labels, none, none)
-        self._splits = splits
-        self._device, self._on_own_graph = device, on
-        self._on_other_graph: NodeModelOnGraph | None = None  # the last that was asked about
-        self._other_graph: Graph | None = None  # the same as it was given
+        self._splits, self._device, self._on_other = splits, device, None
         return self
 
     def refit(self) -> Self:
@@ -187,7 +190,7 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         For models that answer by nearest centroids (k1, k2, similarity, a kernel loss alone): a class is the
         mean of its labelled nodes, so that a few of a new class make one. This estimator stays as it is.
         """
-        known = self._on(None)
+        known = self._on()
         nodes, classes = nodes_and_classes(known.graph, X, y)
         require_classes(nodes, classes, known.graph, "labelled", self.classes_)
         on = with_labels(known, nodes, classes)
@@ -205,47 +208,125 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
         they were trained. This estimator stays as it is.
         """
         known = self._on(graph)
+        larger = extend(known.graph, nodes, edges, names=names, encoding=encoding)
         grown = copy(self)
-        grown._on_own_graph = known.extended(
-            extend(known.graph, nodes, edges, names=names, encoding=encoding)
-        )
-        grown._on_other_graph = None
+        grown._on_own_graph, grown._on_other = known.extended(larger), None
         return grown
-
-    @property
-    def graph_(self) -> Graph:
-        """The graph that answers are about where no other is given."""
-        return self._on(None).graph
 
     @property
     def recomputed_(self) -> np.ndarray:
         """Nodes whose vectors were computed when the graph last grew; all of them where it did not."""
-        anew = self._on(None).recomputed
+        anew = self._on().recomputed
         return np.arange(self.graph_.n_nodes) if anew is None else anew
 
-    def save(self, path: str | Path, *, with_graph: bool = False) -> Path:
-        """Write the model to one .safetensors file, which :func:`kernode.load_model` reads.
+    def similar(
+        self,
+        nodes: Any,
+        k: int = 10,
+        *,
+        among: Any = None,
+        of_class: Any = None,
+        where: Mapping[str, Any] | None = None,
+        unlisted: bool = False,
+        exact: bool = True,
+    ) -> Any:
+        """The k nodes most similar to one, with K̄ of each, the mean over replicas: [(node, similarity), …].
 
-        It holds weights, settings, class names and what was done to a table's columns. ``with_graph``: also
-        ``graph_`` with all that it holds, labels included; the file then needs no other, and can be
-        :meth:`extend`\\ ed.
+        A list of nodes gives one such list for each. Nodes have their names where the graph has names; a node
+        is not compared with itself, and of equals the first in the graph comes first. All of these restrict
+        the search, together where several are given:
+
+        - ``among``: nodes, as a list or a mask.
+        - ``of_class``: a class of ``graph_`` by name or number. It is the known class that counts, never
+          the predicted one, so nodes whose class is not known are left out.
+        - ``where``: of a graph from tables, columns and the value that each must have, or (low, high) with
+          both included: ``{"year": (2000, None), "venue": "ICML"}``. Of a text it is a word that it has.
+
+        Nodes that only edges mention (``graph_.listed``) are left out, unless ``unlisted`` is true or
+        ``among`` names them. Where there are such nodes, every listed one is compared, without an index.
+
+        ``exact`` and ``found.exact``: see :meth:`NodeKernel.similar`.
         """
-        check_is_fitted(self, "model_")
-        if not with_graph:
-            return self.model_.save(path)
-        on = self._on(None)
+        on = self._on()
+        some = restricted(on.graph, among, of_class, where, unlisted=unlisted)
+        return on.kernel.similar(nodes, k, among=some, exact=exact)
+
+    def explain(
+        self,
+        node: Any,
+        other: Any = None,
+        *,
+        top: int = 10,
+        of_class: Any = None,
+        against: Any = None,
+        graph: Graph | None = None,
+    ) -> NodeExplanation | PairExplanation:
+        """Why a node has its class, or why two are similar: exact sums, the ``top`` largest parts shown.
+
+        Of one node: what each neighbour, hop and feature adds to the lead of ``of_class`` over ``against``,
+        by default of the predicted class over the next. Of two: which pairs of neighbours
+        make K(u, v). What is not shown is one remainder, so that the parts sum to the whole; of several
+        replicas it is their mean, with its spread. ``print`` it, or take its fields.
+
+        Exact for maps that are piecewise linear (HopMLP, Diffusion, HopNet, Stages, GCN, MLP), sums of such
+        and, of two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
+        """
+        whole("top", top, 1)
+        known = self._on(graph)
+        if other is None:
+            return explain_node(known, known.find_one(node), top, of_class, against)
+        if of_class is not None or against is not None:
+            raise InputError(
+                "of_class and against are about one node: leave them out for two.",
+                "conflict",
+                setting="against",
+            )
+        return explain_pair(known, known.find_one(node), known.find_one(other), top)
+
+    def what_if(
+        self,
+        node: Any,
+        *,
+        add: Any = (),
+        remove: Any = (),
+        features: Any = None,
+        columns: Any = None,
+        graph: Graph | None = None,
+    ) -> WhatIf:
+        """The answer about a node if edges or features were others, without training again.
+
+        ``add`` and ``remove`` are nodes that it would have an edge with, or no more, or pairs of nodes for
+        edges between any two; ``features`` maps features, by name or number, to numbers as the model sees
+        them, and ``columns`` those of the node's table to values as the table has them. Nearest centroids
+        stay as they were trained. ``before`` and ``after`` hold the probabilities.
+        """
+        known = self._on(graph)
+        return what_if(known, *as_edit(known.graph, node, add, remove, features, columns))
+
+    def smallest_change(self, node: Any, what: What = "edges", *, graph: Graph | None = None) -> Smallest:
+        """The fewest of a node's own "edges", or of its own "features", that decide its class.
+
+        Found on what each adds, and verified by computing the answer without them.
+        """
+        known = self._on(graph)
+        return smallest_change(known, known.find_one(node), what)
+
+    def odd(self, X: Any = None, *, k: int = 5, graph: Graph | None = None) -> np.ndarray:
+        """How far nodes (all, where None) are from every training node: 1 − the mean K̄ to the k most similar.
+
+        Near 0 for nodes like the training nodes; the higher, the less the predicted classes may fit.
+        """
+        on = self._on(graph)
+        whole("k", k, 1)
         if not on.has_training_nodes:
             raise InputError(
-                f"the model was read with {on.graph.name!r}, which is not the graph it learned from. Save it "
-                f"without its graph, or read it with {self.model_.dataset!r}.",
-                "conflict", setting="with_graph",
-            )  # fmt: skip
-        return self.model_.save(path, on.graph)
+                f"the training nodes are in {on.model.dataset!r}: give that graph.", "unsupported"
+            )
+        return outlier_scores(on, np.arange(on.graph.n_nodes) if X is None else on.find(X), k)
 
-    def _on(self, graph: Graph | None) -> NodeModelOnGraph:
+    def _on(self, graph: Graph | None = None) -> NodeModelOnGraph:
         """The model on a graph; None is the one that was learned from."""
-        check_is_fitted(self, "model_")
-        own, other = self._on_own_graph, self._on_other_graph
+        own = super()._on()
         if graph is None and own is None:
             raise InputError(
                 f"the model was read without {self.model_.dataset!r}, the graph it learned from. Give the "
@@ -254,18 +335,15 @@ class NodeKernelEstimator(NodeQueries, KernelEstimator):
             )  # fmt: skip
         if own is not None and (graph is None or graph is own.graph):
             return own
-        graph = require_graph(graph)
-        if other is None or self._other_graph is not graph:
+        if self._on_other is None or self._on_other[0] is not graph:
             # Where it computes now: a pickle may have come from a machine with another device.
             device = self._device if own is None else str(own.place.device)
-            other = self._on_other_graph = self.model_.on(graph, device)
-            self._other_graph = graph
-        return other
+            self._on_other = graph, self.model_.on(require_graph(graph), device)
+        return self._on_other[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is known of the last other graph: it can be computed again."""
-        state = dict(super().__getstate__())
-        return state | dict.fromkeys({"_on_other_graph", "_other_graph"} & {*state})
+        """Leave what is known of another graph out of a pickle: it can be computed again."""
+        return dict(super().__getstate__()) | {"_on_other": None}
 
     def __sklearn_tags__(self) -> Any:
         """One list or column of names or indices, from 0 on, and the class of each."""

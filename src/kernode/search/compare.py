@@ -1,33 +1,42 @@
-"""Comparison of methods on graphs: the same random splits for all, test nodes scored once, paired tests."""
+"""Comparison of methods on graphs: the same random splits for all, test nodes scored once, paired tests.
+
+Candidates of a method are trained in stacks, a replica for each split, and validation accuracy chooses one.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from kernode.compute.machine import machine
 from kernode.compute.place import Place
+from kernode.config import Config
 from kernode.graph import Graph
-from kernode.io import split_nodes
+from kernode.io import Split, split_nodes
 from kernode.io.node_split import is_per_class
-from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.accuracy import accuracy, mean_and_std
 from kernode.metrics.significance import holm, paired
-from kernode.models.fit import RUNGS
+from kernode.models.fit import RUNGS, fit_candidates
 from kernode.search.baselines import ComparedMethod
 from kernode.search.results import Results, digest_of
-from kernode.search.tasks import Task, run_tasks
-from kernode.search.trials import Trials, accuracies, candidates_of, fit_choice, pick_candidates
+from kernode.search.tasks import Failure, Task, run_tasks, train_stack
 from kernode.tasks.classes.evaluation import retrieval_of_run
+from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.tasks.classes.variants import CHOICES, is_sum
+from kernode.tasks.classes.sum import fit_sum
+from kernode.tasks.classes.task import NodeTask
+from kernode.tasks.classes.variants import CHOICES, candidates, configure, is_sum, settings_key
 from kernode.training.callbacks import Callback
+from kernode.training.run import Run
+from kernode.training.settings import Training
 
 SPLIT = "0.6/0.2/0.2"
 CHOOSE_ON = 5  # splits
@@ -45,6 +54,33 @@ QUESTIONS = (
 )
 
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]  # by data set and method
+Cell = tuple[int, int]  # a split and a candidate, by their numbers
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method with its training, and as plain values the settings that distinguish it."""
+
+    settings: dict[str, Any]
+    method: NodeMethod
+    training: Training
+
+
+def candidates_of(method: ComparedMethod, graph: Graph) -> list[Candidate]:
+    """Return all candidates, without settings that were searched for on this graph.
+
+    Those of a choice such as "auto" are its own.
+    """
+    key = settings_key(graph)
+    if method.variant in CHOICES:
+        found = candidates(method.variant, key, tuned=False, **method.changes)
+        return [Candidate({"variant": name}, *parts) for name, parts in found.items()]
+    made = []
+    for changes in method.candidates:
+        parts = configure(method.variant, key, tuned=False, **{**method.changes, **changes})
+        plain = {k: v.to_json() if isinstance(v, Config) else v for k, v in changes.items()}
+        made.append(Candidate(plain, *parts))
+    return made
 
 
 @dataclass(frozen=True)
@@ -60,7 +96,7 @@ class Comparison:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything that decides the figures: graph, splits, candidates, and how one is chosen."""
-        candidates = candidates_of(self.method, self.graph)
+        found = candidates_of(self.method, self.graph)
         return {
             "kind": "compare",
             "dataset": self.graph.name,
@@ -68,9 +104,9 @@ class Comparison:
             "split": self.split,
             "splits": self.splits,
             "candidates": [
-                {"method": one.method.to_json(), "training": one.training.to_json()} for one in candidates
+                {"method": one.method.to_json(), "training": one.training.to_json()} for one in found
             ],
-            **_rule(self.method, len(candidates), self.choose_on),
+            **self.rule(len(found)),
         }
 
     @cached_property
@@ -83,14 +119,16 @@ class Comparison:
         """Graph and method."""
         return f"{self.graph.name}-{self.method.name}"
 
+    def rule(self, count: int) -> dict[str, Any]:
+        """How one of so many candidates is chosen, where that decides the figures.
 
-def _rule(method: ComparedMethod, candidates: int, choose_on: int) -> dict[str, Any]:
-    """How a candidate is chosen, as far as it decides the figures; {}: on each split, or only one exists."""
-    if is_sum(method.variant):
-        return {"choice": "sum of kernels"}
-    if method.variant in CHOICES:
-        return {"choice": "successive halving", "rungs": [list(rung) for rung in RUNGS]}
-    return {} if candidates == 1 or choose_on == EVERY_SPLIT else {"choose_on": choose_on}
+        {}: each split chooses for itself, or only one candidate exists.
+        """
+        if is_sum(self.method.variant):
+            return {"choice": "sum of kernels"}
+        if self.method.variant in CHOICES:
+            return {"choice": "successive halving", "rungs": [list(rung) for rung in RUNGS]}
+        return {} if count == 1 or self.choose_on == EVERY_SPLIT else {"choose_on": self.choose_on}
 
 
 def run_comparisons(
@@ -134,7 +172,7 @@ def _evaluate(place: Place, graph: Graph, without_graph: Comparison, **options: 
 def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ...] = ()) -> dict[str, Any]:
     """Train the candidates, choose by validation, score test nodes: figures by split, and what was tried.
 
-    Where every candidate failed, ``failed`` says why, and there are no figures.
+    Where every candidate failed, ``failed`` has the reason, and there are no figures.
     """
     started, graph, method = time.perf_counter(), comparison.graph, comparison.method
     splits = split_nodes(graph, comparison.split, range(comparison.splits))
@@ -142,9 +180,8 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
     if method.variant in CHOICES:
         found = fit_choice(trials, method.variant)
     else:
-        rule = _rule(method, len(trials.candidates), comparison.choose_on)
-        found = pick_candidates(trials, rule.get("choose_on"))
-    scores = [_test_scores(one.alone, split.test) for one, split in zip(found.trials, splits, strict=False)]
+        found = pick_candidates(trials, comparison.rule(len(trials.candidates)).get("choose_on"))
+    scores = [_test_scores(one.on, split.test) for one, split in zip(found.trials, splits, strict=False)]
     products = torch.get_float32_matmul_precision()
     train, test = len(splits[0].train), len(splits[0].test)
     return {
@@ -175,6 +212,119 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
 def _test_scores(on: NodeModelOnGraph, nodes: np.ndarray) -> list[float]:
     """Accuracy on test nodes and, with a kernel, retrieval."""
     return [float(accuracies(on, [nodes])[0]), *(retrieval_of_run(on, 0, nodes) or [])]
+
+
+class Trial(NamedTuple):
+    """A candidate trained on a split."""
+
+    on: NodeModelOnGraph  # of one replica
+    validation: float  # accuracy in percent
+
+
+class Outcome(NamedTuple):
+    """What was tried on each split, and what was chosen; without trials where every candidate failed."""
+
+    chosen: list[int]  # number of the candidate
+    trials: list[Trial]
+    tried: list[list[float | None]]  # validation accuracies of each candidate; None where it failed
+    failures: dict[int, Failure]  # the first of each candidate that failed
+
+
+@dataclass
+class Trials:
+    """All trials on a graph; each cell is trained once."""
+
+    graph: Graph
+    candidates: list[Candidate]
+    splits: list[Split]
+    place: Place
+    callbacks: tuple[Callback, ...] = ()
+    name: str = ""  # in progress and logs
+    done: dict[Cell, Trial | Failure] = field(default_factory=dict)
+
+    def run(self, cells: Iterable[Cell]) -> None:
+        """Train cells that are not done, one stack per candidate; a replica's seed is its split's number."""
+        stacks: dict[int, list[Cell]] = {}
+        for cell in cells:
+            if cell not in self.done:
+                stacks.setdefault(cell[1], []).append(cell)
+        for stack in stacks.values():
+            self.done |= zip(stack, train_stack(stack, self._train), strict=True)
+
+    def trained(self, split: int) -> dict[int, Trial]:
+        """Return the trials on a split that succeeded, by candidate."""
+        return {c: one for (s, c), one in self.done.items() if s == split and isinstance(one, Trial)}
+
+    def task(self, splits: Sequence[int]) -> NodeTask:
+        """Return the task of a stack with a replica for each of some splits."""
+        run = Run(tuple(splits), self.place, self.callbacks, self.name)
+        return NodeTask.of_splits(self.graph, [self.splits[s] for s in splits], run)
+
+    def _train(self, cells: Sequence[Cell]) -> list[Trial]:
+        candidate, task = self.candidates[cells[0][1]], self.task([s for s, _ in cells])
+        parts = {self.name: (candidate.method, candidate.training)}
+        on: Any = fit_candidates(task, parts, split="random")
+        if candidate.method.has_kernel:  # nothing of it stays on the GPU while the next stack trains
+            on = replace(on, known_g=on.g.cpu(), prepared=None)
+        validation = accuracies(on, [self.splits[s].validation for s, _ in cells])
+        alone = [on.of_replicas([i]) for i in range(len(cells))] if len(cells) > 1 else [on]
+        return [Trial(one, float(value)) for one, value in zip(alone, validation, strict=True)]
+
+
+def accuracies(on: NodeModelOnGraph, nodes: list[np.ndarray]) -> np.ndarray:
+    """Return the accuracy in percent of each replica, each on its own nodes."""
+    rows = np.stack(nodes)
+    found: np.ndarray = accuracy(on.probabilities(rows).argmax(axis=-1), on.classes.known[rows])
+    return found
+
+
+def pick_candidates(trials: Trials, first: int | None) -> Outcome:
+    """Pick one candidate for all splits by the mean over the ``first`` few, or one for each split (None).
+
+    Only what is picked is trained on the other splits. Where it fails there, the choice is made again
+    without it.
+    """
+    seen, numbers = range(len(trials.splits))[:first], range(len(trials.candidates))
+    trials.run(product(seen, numbers))
+    while picked := _picked(trials, seen, first is not None):
+        trials.run(enumerate(picked))
+        if not any(isinstance(trials.done[cell], Failure) for cell in enumerate(picked)):
+            break
+    done = sorted(trials.done.items(), key=lambda item: item[0])
+    values = [(number, one.validation if isinstance(one, Trial) else None) for (_, number), one in done]
+    failures = {number: one for (_, number), one in reversed(done) if isinstance(one, Failure)}
+    chosen = [trials.trained(s)[c] for s, c in enumerate(picked)]
+    return Outcome(
+        picked, chosen, [[one for c, one in values if c == number] for number in numbers], failures
+    )
+
+
+def _picked(trials: Trials, seen: Sequence[int], one_for_all: bool) -> list[int]:
+    """The candidate of each split; empty where every one failed."""
+    values = [{c: one.validation for c, one in trials.trained(s).items()} for s in seen]
+    if one_for_all:
+        failed = {c for (_, c), one in trials.done.items() if isinstance(one, Failure)}
+        left = sorted({*range(len(trials.candidates))} - failed)
+        values = [{c: float(np.mean([own[c] for own in values])) for c in left}] * len(trials.splits)
+    return [max(own, key=lambda c: (own[c], -c)) for own in values] if all(values) else []
+
+
+def fit_choice(trials: Trials, variant: str) -> Outcome:
+    """Fit a choice such as "auto" or "sum" on each split alone, as an estimator does."""
+    parts = {one.settings["variant"]: (one.method, one.training) for one in trials.candidates}
+    names, fit = list(parts), fit_sum if is_sum(variant) else fit_candidates
+
+    def train(splits: Sequence[int]) -> list[Trial]:
+        on: Any = fit(trials.task(splits), parts, split="random")
+        return [Trial(on, float(accuracies(on, [trials.splits[splits[0]].validation])[0]))]
+
+    found = [train_stack([s], train)[0] for s in range(len(trials.splits))]
+    if failure := next((one for one in found if isinstance(one, Failure)), None):
+        return Outcome([], [], [[] for _ in names], dict.fromkeys(range(len(names)), failure))
+    done = [one for one in found if isinstance(one, Trial)]
+    figures = [one.on.model.chosen_by_validation or {} for one in done]
+    tried = [[by_name.get(name) for by_name in figures] for name in names]
+    return Outcome([names.index(one.on.model.variant) for one in done], done, tried, {})
 
 
 def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str) -> dict[str, Any]:

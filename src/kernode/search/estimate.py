@@ -56,7 +56,7 @@ class Estimate:
         return False if self.least > self.free else None
 
     def verdict(self) -> str:
-        """Return a sentence that says whether it fits."""
+        """Return a sentence on whether it fits."""
         if self.fits is False:
             return f"does not fit: {refusal(self.least, self.free, self.method, self.run.place)}"
         free = f"{readable(self.free)} are free"

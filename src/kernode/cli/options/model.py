@@ -49,7 +49,7 @@ class Opened:
     @property
     def on(self) -> Any:
         """The estimator's model on the graph."""
-        return self.model._fitted() if hasattr(self.model, "split_") else self.model._on(None)
+        return self.model._on()
 
     def print_json(self, model: ModelOptions, **facts: Any) -> None:
         """Print facts as JSON, with the model's file, the graph and its notes."""

@@ -17,7 +17,7 @@ from kernode.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from kernode.estimators.queries import NodeQueries
+    from kernode.estimators.nodes import NodeKernelEstimator
     from kernode.graph import Graph
     from kernode.viz.evaluation import EvaluationData
     from kernode.viz.layout import Plane
@@ -52,7 +52,7 @@ class Picture:
 
     def __call__(
         self,
-        model: NodeQueries,
+        model: NodeKernelEstimator,
         X: Any = None,
         y: Any = None,
         *,
@@ -67,11 +67,11 @@ class Picture:
         - ``plane``: layout of the nodes, "tsne" (the default) or "pca".
         - ``graph``: another graph than the one that the model was trained on.
         """
-        from kernode.estimators.queries import NodeQueries
+        from kernode.estimators.nodes import NodeKernelEstimator
         from kernode.viz.canvas import our_style
         from kernode.viz.evaluation import EvaluationData
 
-        if not isinstance(model, NodeQueries):
+        if not isinstance(model, NodeKernelEstimator):
             raise InputError(
                 "a picture is of a fitted NodeKernelClassifier, or of what load_model gave. Got "
                 f"{type(model).__name__}.",
