@@ -1,4 +1,4 @@
-"""The systems of the paper's tables that are not in the package; tests/parts.py has them for contract tests."""
+"""The systems of the paper's tables that are not in the package; tests/parts.py lists them for contracts."""
 
 import cases
 import files
