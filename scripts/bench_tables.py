@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from table_text import markdown
+
 DEVICES = ("cpu", "cuda")
 
 
@@ -181,5 +183,6 @@ def _exponent(value: float | None) -> str:
 
 
 def _table(head: list[str], rows: Iterable[list[str]]) -> str:
-    escaped = [[cell.replace("|", "\\|") for cell in cells] for cells in rows]  # |V| is no border
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *escaped])
+    return markdown(
+        head, [[cell.replace("|", "\\|") for cell in cells] for cells in rows]
+    )  # |V| is no border

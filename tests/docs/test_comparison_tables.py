@@ -51,7 +51,7 @@ def test_two_results_of_one_cell_are_refused(tmp_path):
 
 
 def test_the_shorter_of_two_times_is_bold():
-    from whole_run_tables import first_answer
+    from measurement_tables import first_answer
 
     times = [(10.0, 20.0), (20.0, 10.0)]
     rows = [
