@@ -25,7 +25,7 @@ def around(act):
 def press_if_due():
     if next(moments) == {moment}:
         os.killpg(0, signal.SIGINT)
-        time.sleep(9)
+        time.sleep(0.5)
 os.fsync, os.replace = around(os.fsync), around(os.replace)
 """
 # A file is synced and renamed, then its folder is synced: six moments.
