@@ -137,7 +137,7 @@ def scale_table(values: dict[str, Any]) -> str:
 
 
 def complexity_table(values: dict[str, Any]) -> str:
-    """The verdicts, then every measurement beside its formula."""
+    """The verdicts, then every measurement next to its formula."""
     claims = _table(
         ["the paper's claim", "verdict", "measured"],
         [[claim["claim"], f"**{claim['verdict']}**", claim["sentence"]] for claim in values["claims"]],

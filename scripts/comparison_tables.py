@@ -81,7 +81,7 @@ def few_labels_table(by_split: dict[str, By]) -> str:
 
 
 def figures_table(columns: By, metric: str) -> str:
-    """Mean and spread over the splits; the highest mean of a column in bold, whoever has it."""
+    """Mean and spread over the splits; the highest mean of a column in bold."""
     means = {
         (name, title): mean_and_std(result[metric])
         for title, results in columns.items()

@@ -266,7 +266,7 @@ def _shorter_bold(*seconds: float) -> list[str]:
 
 
 def first_answer(values: Record) -> str:
-    """`kernode fit` beside ten GCNs: medians, and of how many turns."""
+    """`kernode fit` and ten GCNs: medians over turns."""
     return markdown(
         ["", "`kernode fit`, s", "ten GCNs, s", "ratio", "turns"],
         [
@@ -278,7 +278,7 @@ def first_answer(values: Record) -> str:
 
 
 def similar(values: Record) -> str:
-    """Comparing with all nodes beside searching the index, on models and on parts of the largest graph."""
+    """Exact search and the index, on models and on parts of the largest graph."""
     lines = []
     for row in (*values["rows"], *values["sizes"]):
         kernel = "RBF" if "RBF" in row["kernel"] else "dot product"
@@ -299,7 +299,7 @@ def similar(values: Record) -> str:
 
 
 def links_beside_gae(values: Record) -> str:
-    """`kernode links` beside as many GAEs: seconds and test figures of both."""
+    """`kernode links` and as many GAEs: seconds and test figures of both."""
     by = {(row["dataset"], row["system"]): row for row in values["rows"]}
     lines = []
     for dataset in dict.fromkeys(row["dataset"] for row in values["rows"]):

@@ -88,7 +88,7 @@ def _name(title: str, reading: str) -> str:
 
 
 def core_table() -> str:
-    """The README's: the paper's own variants beside the paper's figures."""
+    """The README's: the paper's own variants next to the paper's figures."""
     entries = [entry for entry in _entries("table2") if entry["row"] in ("k1", "k2", "k3", "n1")]
     head = ["test accuracy, %"] + [text for title in TITLES.values() for text in (title, "paper")]
     rows = []
@@ -178,7 +178,7 @@ def summary_table() -> str:
 
 
 def _of_the_paper(table: dict[str, Any], reading: str) -> list[dict[str, Any]]:
-    """What stands beside a printed figure, without our own kernel for links, which is another method."""
+    """Entries with a printed figure, without our own kernel for links, which is another method."""
     return [
         entry for entry in table["entries"]
         if entry["reading"] == reading and "difference" in entry and entry["row"] != "kernel"

@@ -165,4 +165,4 @@ def test_a_drawing_is_a_png_and_an_svg_and_twice_the_same_bytes(name, drawings, 
     assert ElementTree.parse(paths[1]).getroot().tag.endswith("svg")
     again = drawings[name](tmp_path / "again")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in paths]
-    assert len(list(tmp_path.iterdir())) == 4  # nothing is left beside
+    assert len(list(tmp_path.iterdir())) == 4  # nothing else is left

@@ -164,7 +164,7 @@ def _types(value, path=""):
         for one in value[:1]:
             yield from _types(one, f"{path}[]")
     else:
-        # Of numbers, whether one is whole is no promise.
+        # Whether a number is whole is not guaranteed.
         yield path, "number" if type(value) in (int, float) else type(value).__name__
 
 

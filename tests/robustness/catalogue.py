@@ -89,7 +89,7 @@ TABLES = (
     _tables("one class", "is of 'blue'", "Label another", nodes=NODES.replace("red", "blue")),
     _tables("ids of another file", "such as 'n0'", "ids such as 'm0'", nodes=NODES.replace("n", "m")),
     _tables("a column twice", "two columns are called 'id'", "Rename", nodes="id,id,team\nn1,1,a\nn2,2,b\n"),
-    _tables("Latin-1 said to be UTF-8", "nodes.csv, line 3: this is not utf-8",
+    _tables("Latin-1 read as UTF-8", "nodes.csv, line 3: this is not utf-8",
             more="--set table.encoding=utf-8",
             nodes=NODES.replace("red", "röt").encode("latin-1")),
     *_values(
@@ -142,7 +142,7 @@ SPLITS = (
     _split("beyond the graph", "node 400 is not in the graph", "from 0 to 29", test=[7, 400]),
     _split("beyond every integer", "s.json, test: 1000000000000000000000000000000", test=[10**30]),
     _split("both kinds", "all of a kind", test=[1, "n2"]),
-    _split("nobody trains", "no training nodes", "at least one of each class", train=[]),
+    _split("no training nodes", "no training nodes", "at least one of each class", train=[]),
     _split("one class trains", "at least two", "Label nodes", train=[0, 3, 9], validation=[1], test=[2]),
     _split("twice", "node 1 is listed twice", "Keep it once", train=[0, 1, 1]),
     Command("fit graph.npz --split s.npz", WRONG_USE, ("train has the shape 5", "30 booleans"),

@@ -21,7 +21,7 @@ def fitted(variant="k3", seed=0, **settings):
 
 
 def at_once(function, arguments):
-    """What a function gives for each of some arguments, all begun at one moment, each in its thread."""
+    """Results of a function for several arguments, started at the same moment, a thread each."""
     barrier = threading.Barrier(len(arguments))
 
     def begun(argument):
@@ -33,7 +33,7 @@ def at_once(function, arguments):
 
 
 def answers(model):
-    """All kinds of answers about some nodes."""
+    """All kinds of answers for some nodes."""
     nodes = kn.positions(np.arange(0, 90, 7))
     parts = model.explain(kn.positions([3])[0])
     return (
@@ -82,7 +82,7 @@ def test_fits_in_several_threads_give_what_they_give_alone(tmp_path):
 
     alone = [parameters(seed) for seed in range(4)]
     before = torch.get_num_threads(), torch.get_rng_state().tolist(), np.random.get_state()[1].tolist()  # noqa: NPY002
-    with warnings.catch_warnings():  # whoever fits in threads sets filters for all of them
+    with warnings.catch_warnings():  # filters are global: set before the threads start
         warnings.simplefilter("ignore")
         filters = list(warnings.filters)
         assert at_once(parameters, range(4)) == alone

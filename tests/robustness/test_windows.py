@@ -26,7 +26,7 @@ RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt"
 ELSEWHERE = """
 import os, signal, socket, sys
 def refuse(*_, **__):
-    raise SystemExit("something asked for the network")
+    raise SystemExit("the network was used")
 socket.socket.connect = socket.socket.bind = socket.getaddrinfo = refuse
 for name in ("fcntl", "uvloop", "triton", "pwd", "grp"):
     sys.modules[name] = None
@@ -89,9 +89,9 @@ def test_commands_run_without_the_network_and_what_windows_lacks(tmp_path, place
     written = out.read_bytes()
     assert "grün" in written.decode()
     assert b"\r" not in written
-    *_, alike, info = done.stdout.decode().split("\n{\n")
+    *_, similar, info = done.stdout.decode().split("\n{\n")
     assert json.loads("{" + info)["classes"] == {"grün": 20, "rot": 20}
-    assert '"node": "k3"' in alike
+    assert '"node": "k3"' in similar
     if not utf_8:  # a name that the locale cannot write is answered with what to set
         done = run([("data", "info", tables(tmp_path / "Müllers Daten")[0])], tmp_path, utf_8)
         assert done.returncode == 2
