@@ -1,4 +1,4 @@
-"""What the default costs beside the GCN that people tune today, on a graph from a file and on one made here.
+"""Cost of the default and of a tuned GCN, on a graph from a file and on a generated one.
 
     python benchmarks/cost_beside_gcn.py [graph.npz --split split.npz] [--device auto] [--repeat 3]
                                          [--timed-epochs 0] [--results results]
@@ -7,7 +7,7 @@ The GCN is that of "Classic GNNs are strong baselines" (Luo et al., NeurIPS 2024
 layers: three convolutions of width 512, each with a linear residual, LayerNorm, relu and dropout, then a
 linear head; 1,000 epochs of Adam, an evaluation after each, features dense as in PyG's examples. It is
 trained once, with one setting. Ours is `NodeKernelClassifier(random_state=0)` with nothing set, one run, its
-choice among all candidates included; beside it stands the time of training the chosen candidate alone.
+choice among all candidates included; and the time of training the chosen candidate alone.
 
 The second graph is made here: 14,000 nodes with 36 neighbours on average, ten classes and 700 words, of
 which a node has a third: the size of Amazon Computers. Both systems take turns in one process, and medians
@@ -220,7 +220,7 @@ def warm_up(device: str) -> None:
 def main() -> None:
     """Measure, print, and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("graph", nargs="?", help="an .npz file, beside the graph that is made")
+    parser.add_argument("graph", nargs="?", help="an .npz file, in addition to the generated graph")
     parser.add_argument("--split", help="its split; 60/20/20 at random otherwise")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--dropout", type=float, default=0.5, help="of the GCN: 0.5 to 0.7 as published")

@@ -79,7 +79,7 @@ class Client:
 
 
 @dataclass
-class Asked:
+class Load:
     """What came of many requests."""
 
     milliseconds: dict[str, list[float]]  # by kind of request
@@ -88,7 +88,7 @@ class Asked:
     cpu: float  # seconds of a core that asking took
 
 
-def ask(url: str, clients: int, requests: int, seed: int) -> Asked:
+def ask(url: str, clients: int, requests: int, seed: int) -> Load:
     """All clients at once, each with the next request as soon as it has its answer."""
     host, port = urlsplit(url).hostname or "", urlsplit(url).port or 80
     names = json.loads(Client(host, port).get("/api/names"))
@@ -97,7 +97,7 @@ def ask(url: str, clients: int, requests: int, seed: int) -> Asked:
         for i in range(requests)
         for kind in [KINDS[i % 2]]
     ]
-    asked = Asked({kind: [] for kind in KINDS}, 0, 0.0, 0.0)
+    load = Load({kind: [] for kind in KINDS}, 0, 0.0, 0.0)
     connected = [Client(host, port) for _ in range(clients)]
     with selectors.DefaultSelector() as waiting:
         for client in connected:
@@ -112,15 +112,15 @@ def ask(url: str, clients: int, requests: int, seed: int) -> Asked:
                 raise SystemExit(f"no answer within {_MOST_SECONDS} seconds.")
             for client in (key.data for key, _ in ready):
                 if client.read():
-                    asked.milliseconds[client.kind].append(1e3 * (time.perf_counter() - client.started))
-                    asked.errors += not client.succeeded
+                    load.milliseconds[client.kind].append(1e3 * (time.perf_counter() - client.started))
+                    load.errors += not client.succeeded
                     missing -= 1
                     if left:
                         client.ask(*left.pop())
-        asked.seconds, asked.cpu = time.perf_counter() - started, time.process_time() - cpu
+        load.seconds, load.cpu = time.perf_counter() - started, time.process_time() - cpu
     for client in connected:
         client.socket.close()
-    return asked
+    return load
 
 
 def used_by(parent: int) -> tuple[float, float]:
@@ -163,24 +163,24 @@ def measure(model: str, workers: int, clients: int, requests: int) -> dict[str, 
         url = json.loads(said)["url"]
         ask(url, clients, max(200, requests // 5), 10**6)  # what is computed once is computed
         before, began = used_by(server.pid)
-        asked = ask(url, clients, requests, 0)
+        load = ask(url, clients, requests, 0)
         after, ended = used_by(server.pid)
         server.send_signal(signal.SIGINT)
     of = {
         kind: {f"p{q}_ms": round(float(np.quantile(values, q / 100)), 1) for q in (50, 95, 99)}
-        for kind, values in asked.milliseconds.items()
+        for kind, values in load.milliseconds.items()
     }
     return {
         "model": Path(model).name,
         "workers": workers,
         "clients": clients,
         "requests": requests,
-        "errors": asked.errors,
-        "per_second": round(requests / asked.seconds),
+        "errors": load.errors,
+        "per_second": round(requests / load.seconds),
         **of,
         "cpu_ms": {
             "server": round(1e3 * (ended - began) / requests, 2),
-            "clients": round(1e3 * asked.cpu / requests, 2),
+            "clients": round(1e3 * load.cpu / requests, 2),
         },
         "memory_mb": {"before": before, "after": after},
     }

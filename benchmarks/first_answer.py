@@ -1,4 +1,4 @@
-"""From the command to the saved model: `kernode fit` beside ten trainings of PyTorch Geometric's GCN.
+"""From the command to the saved model: `kernode fit` and ten trainings of PyTorch Geometric's GCN.
 
     python benchmarks/first_answer.py [cora citeseer pubmed] [--repeat 3] [--results results]
 
@@ -6,7 +6,7 @@ Ours is `kernode fit cora -o …` with nothing set: ten runs, on FastGCN's split
 as its authors published it: two layers, 16 hidden units, dropout 0.5 on inputs and hidden units, 200 epochs
 of Adam (0.01, decay 5e-4), with an evaluation after each, on features that are dense as in PyG's examples.
 Each is a process of its own, with the threads that torch chooses, timed from its start to its end: imports
-and reading the data are in it. They take turns, and medians are kept. Beside them stands a cold start: a fit
+and reading the data are in it. They take turns, and medians are kept. There is also a cold start: a fit
 of two epochs.
 """
 

@@ -1,4 +1,4 @@
-"""`kernode links` with nothing set beside PyTorch Geometric's GAE: time and figures, as processes.
+"""`kernode links` with default settings and PyTorch Geometric's GAE: time and figures, as processes.
 
     python benchmarks/links_beside_gae.py [cora citeseer pubmed] [--rounds 3] [--cores 2] [--results results]
 

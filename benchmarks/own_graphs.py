@@ -1,4 +1,4 @@
-"""The default classifier beside rivals on graphs from files: accuracy and time.
+"""The default classifier and baselines on graphs from files: accuracy and time.
 
     python benchmarks/own_graphs.py graph.npz … [--seeds 5] [--device auto] [--results results]
 

@@ -3,8 +3,8 @@
     python benchmarks/pinned_searches.py [cora-k3 citeseer-k3 …] [--device cuda] [--results results]
 
 The space has grown since the settings were found, and a search draws on by what it has seen, so that another
-one is not the same trial by trial. What can be said is how the settings that are used do beside all trials of
-a search of the same size, judged by the same validation nodes, folds or edges. No test node or edge is asked.
+one is not the same trial by trial. It shows the rank of the settings in use among all trials of
+a search of the same size, judged by the same validation nodes, folds or edges. No test node or edge is used.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=Path("results"))
     given = parser.parse_args()
     if unknown := [name for name in given.names if name not in SEARCHES]:
-        parser.error(f"{unknown[0]!r} is no search. Choose some of {', '.join(SEARCHES)}.")
+        parser.error(f"{unknown[0]!r} is not a search. Choose some of {', '.join(SEARCHES)}.")
     place = Place.of(32, given.device)
     for name in given.names:
         dataset, variant, metric, trials, batch, used = SEARCHES[name]

@@ -1,4 +1,4 @@
-"""One graph on several processes: memory, bytes between them, time and accuracy, beside one process.
+"""One graph on several processes: memory, bytes between them, time and accuracy, and those of one process.
 
     kernode data convert synthetic:nodes=1000000,degree=20 -o store
     python benchmarks/ranks.py store [--processes 1 2 4] [--variant k3] [--epochs 20] [--results results]

@@ -1,9 +1,9 @@
-"""Similar nodes: comparing with all of them beside asking the index, and from how many nodes on that pays.
+"""Similar nodes: exact search and the index, and from how many nodes on the index pays.
 
     python benchmarks/similar.py [pubmed graph.npz=model.safetensors …] [--threads 1] [--results results]
 
 A model is read where one is named after a graph; otherwise n1 is trained (three runs, 30 epochs, a random
-split 0.6/0.2/0.2). Ten nodes are asked for. Alone: one node at a time, the two ways in turns; medians of all
+split 0.6/0.2/0.2). Ten nodes per query. Alone: one node at a time, the two ways in turns; medians of all
 turns, and the ratio of the fastest ones, since other work on the machine slows down comparing with all, which
 waits for memory, more than it does the index. Together: 256 nodes in one call, also in turns. Recall counts
 a node of equal similarity as found. Then the same on the first nodes of the largest graph.

@@ -4,7 +4,7 @@
 
 For every system of docs/systems.md a list of settings around the one that is used. Each trains four times
 (seeds 0 to 3): nodes on FastGCN's split, JK-Concat on four splits of its own kind, links on VGAE's split of
-seed 0. Validation nodes or edges judge; no test node or edge is asked about. A setting that is stored already
+seed 0. Validation nodes or edges judge; no test node or edge is used. A setting that is stored already
 is not trained again.
 """
 

@@ -1,4 +1,4 @@
-"""Classes that nobody taught: are their nodes still found, and named after five examples?
+"""Unseen classes: retrieval of their nodes, and accuracy after five examples.
 
     python benchmarks/unseen_classes.py cora citeseer [--runs 1] [--development] [--results results]
 
@@ -89,24 +89,24 @@ def of_pair(
 ) -> dict[str, Any]:
     """One pair of classes left out."""
     labels = graph.labels
-    taught = {
+    known = {
         name: nodes[~np.isin(labels[nodes], pair) & (labels[nodes] >= 0)]
         for name, nodes in (("train", split.train), ("validation", split.validation))
     }
     model = kn.NodeKernelClassifier(**system, replicas=runs, random_state=0, device="cpu")
-    train, validation = positions(taught["train"]), positions(taught["validation"])
+    train, validation = positions(known["train"]), positions(known["validation"])
     chooses = {} if system["variant"] == "smoother" else {"validation": validation}
-    model.fit(train, labels[taught["train"]], graph=graph, **chooses)
+    model.fit(train, labels[known["train"]], graph=graph, **chooses)
     test = split.test[labels[split.test] >= 0]
     similarity = torch.from_numpy(model.kernel_.directions.gram(positions(test)))[None]
-    # Whoever is not of the pair has a class of its own: found by others, and no query.
+    # Nodes outside the pair keep their class: they can be retrieved, but are no queries.
     alone = np.where(np.isin(labels[test], pair), labels[test], graph.n_classes + np.arange(len(test)))
     found, _ = retrieval(similarity, torch.from_numpy(alone))
     draw = np.random.Generator(np.random.PCG64(pair))
     shots = np.concatenate([draw.permutation(split.train[labels[split.train] == c])[:SHOTS] for c in pair])
-    told = model.add_labels(positions(shots), labels[shots])
-    asked = test[np.isin(labels[test], pair)]
-    right = told.predict(positions(asked)) == labels[asked]
+    extended = model.add_labels(positions(shots), labels[shots])
+    queries = test[np.isin(labels[test], pair)]
+    right = extended.predict(positions(queries)) == labels[queries]
     return {"classes": list(pair), "map": round(float(found), 4), "accuracy": round(100 * right.mean(), 4)}
 
 

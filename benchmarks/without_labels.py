@@ -1,10 +1,10 @@
-"""Vectors of nodes without a single label: ours beside Deep Graph Infomax and node2vec.
+"""Vectors of nodes without a single label: ours, Deep Graph Infomax and node2vec.
 
     pip install gensim          # for node2vec; and kernode[pyg]
     python benchmarks/without_labels.py [cora citeseer pubmed] [--systems links dgi …] [--runs 10]
         [--device cuda] [--jobs 4] [--results results]
 
-Every system sees the graph and its features, node2vec the edges alone, and nobody a class. What is learned
+Every system sees the graph and its features, node2vec only the edges; none uses classes. What is learned
 is judged by classes afterwards: a logistic regression on the vectors of the training nodes, on the public
 split (20 labels per class) and on FastGCN's. On vectors of length 1 or on standardised columns, and with
 which C, is chosen on the validation nodes, from one list for all. Retrieval is mAP among the test nodes by
@@ -14,7 +14,7 @@ Ours has one setting for all graphs, `kn.LinkKernelTransformer()`, found among s
 nodes that are in no test set here. Of each rival the candidates are tried
 with the first seed, and the one with the best mean validation accuracy on both splits is run with all seeds.
 DGI is PyTorch Geometric's, with its paper's encoder (one convolution, 512 wide, PReLU), Adam and patience 20
-on its loss; its candidates are features as they are and with rows that sum to 1, and a rate of 0.0003 beside
+on its loss; its candidates are features as they are and with rows that sum to 1, and a rate of 0.0003 next to
 its paper's 0.001. node2vec has its paper's 128 numbers, ten walks of 80 steps per node, window 10 and
 p = q = 1, trained by gensim's skip-gram; its candidates are 1 and 3 passes over the walks. Smoothed features
 are Ā^h X, h = 2, 4 or 10. The test nodes are scored once, by what was chosen.
@@ -251,7 +251,7 @@ def measure(name: str, system: str, runs: int, device: str, jobs: int) -> dict[s
 def run(
     name: str, system: str, candidate: str, seed: int, device: str, parts: tuple[str, ...] = PARTS
 ) -> tuple[dict[str, float], int]:
-    """One seed of one candidate: its figures on validation nodes and, where asked, test nodes; its width."""
+    """One seed of one candidate: its figures on validation nodes and, on request, test nodes; its width."""
     by_split = {split: load(name, split=split) for split in SPLITS}
     graph = by_split[SPLITS[0]][0]
     vectors = SYSTEMS[system][candidate](graph, seed, device)

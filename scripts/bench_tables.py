@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from table_text import markdown
+
 DEVICES = ("cpu", "cuda")
 
 
@@ -135,7 +137,7 @@ def scale_table(values: dict[str, Any]) -> str:
 
 
 def complexity_table(values: dict[str, Any]) -> str:
-    """The verdicts, then every measurement beside its formula."""
+    """The verdicts, then every measurement next to its formula."""
     claims = _table(
         ["the paper's claim", "verdict", "measured"],
         [[claim["claim"], f"**{claim['verdict']}**", claim["sentence"]] for claim in values["claims"]],
@@ -181,5 +183,6 @@ def _exponent(value: float | None) -> str:
 
 
 def _table(head: list[str], rows: Iterable[list[str]]) -> str:
-    escaped = [[cell.replace("|", "\\|") for cell in cells] for cells in rows]  # |V| is no border
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *escaped])
+    return markdown(
+        head, [[cell.replace("|", "\\|") for cell in cells] for cells in rows]
+    )  # |V| is no border

@@ -7,16 +7,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from table_text import TITLES, bolded, markdown, signed
+
 from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
 from kernode.search.baselines import METHODS, compared_method
 from kernode.search.compare import QUESTIONS, SPLIT, differences
 from kernode.search.results import read_record
 
-TITLES = {
-    "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "amazon_photo": "Photo", "dblp": "DBLP",
-    "coauthor_cs": "CS", "wordnet30_synsets": "WordNet",
-}  # fmt: skip
 PARTS = ("k3", "k3-tuned", "n1", "k3-c1", "k3-plain", "k3-heavy")  # what K3 is without one of its parts
 PEERS = tuple(  # the default, and everybody else's
     name for name in METHODS if name not in PARTS and not name.startswith("k3-")
@@ -82,12 +80,8 @@ def few_labels_table(by_split: dict[str, By]) -> str:
     return figures_table(columns, "accuracy")
 
 
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
-
-
 def figures_table(columns: By, metric: str) -> str:
-    """Mean and spread over the splits; the highest mean of a column in bold, whoever has it."""
+    """Mean and spread over the splits; the highest mean of a column in bold."""
     means = {
         (name, title): mean_and_std(result[metric])
         for title, results in columns.items()
@@ -106,10 +100,9 @@ def figures_table(columns: By, metric: str) -> str:
                 cells.append(_reason(results.get(name, {})))
                 continue
             mean, std = means[name, title]
-            bold = "**" if mean == best[title] else ""
-            cells.append(f"{bold}{mean:.2f}{bold} ± {std:.2f}")
+            cells.append(f"{bolded(f'{mean:.2f}', mean == best[title])} ± {std:.2f}")
         rows.append([compared_method(name).title, *cells])
-    return _markdown(["", *shown], rows)
+    return markdown(["", *shown], rows)
 
 
 def _reason(result: dict[str, Any]) -> str:
@@ -123,7 +116,7 @@ def default_table(figures: By) -> str:
     rows = []
     for one in differences(figures, [("default", name) for name in PEERS[1:]], "accuracy"):
         rows.append([TITLES[one["dataset"]], compared_method(one["against"]).title, *_difference(one)])
-    return _markdown(["", "against", "difference", "95 % interval", "p", "the default is"], rows)
+    return markdown(["", "against", "difference", "95 % interval", "p", "the default is"], rows)
 
 
 def questions_table(figures: By) -> str:
@@ -134,12 +127,10 @@ def questions_table(figures: By) -> str:
             for metric, title in (("accuracy", "classes"), ("map", "similarity")):
                 for entry in differences(figures, [(one, other)], metric):
                     rows.append([question, title, TITLES[entry["dataset"]], *_difference(entry)])
-    return _markdown(["", "for", "", "difference", "95 % interval", "p", "with it"], rows)
+    return markdown(["", "for", "", "difference", "95 % interval", "p", "with it"], rows)
 
 
 def _difference(entry: dict[str, Any]) -> list[str]:
     p = entry["p_corrected"]
-    numbers = [f"{entry['mean']:+.2f}", f"{entry['low']:+.2f} … {entry['high']:+.2f}"]
-    return [text.replace("-", "−") for text in numbers] + [
-        "< 0.001" if p < 0.001 else f"{p:.3f}", entry["verdict"],
-    ]  # fmt: skip
+    interval = f"{signed(entry['low'])} … {signed(entry['high'])}"
+    return [signed(entry["mean"]), interval, "< 0.001" if p < 0.001 else f"{p:.3f}", entry["verdict"]]

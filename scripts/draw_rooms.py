@@ -58,7 +58,7 @@ def draw(stem: Path) -> list[Path]:
         axes.axis("off")
         for depth, row in enumerate(rows):
             bottom = 10 * (len(rows) - depth - 1) + 1
-            # Rooms of the ground floor are small beside the one that all computing stands on.
+            # Packages of the lowest layer are small next to compute.
             shares = [3.0 if room == "compute" else 1.0 for room in row]
             left, unit = 1.0, (98 - 1.2 * (len(row) - 1)) / sum(shares)
             for room, share in zip(row, shares, strict=True):

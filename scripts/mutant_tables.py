@@ -1,4 +1,4 @@
-"""What the tests see of faults that were put in on purpose, from what scripts/mutants.py stored."""
+"""Faults found and missed by the tests, from what scripts/mutants.py stored."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def _survivors() -> str:
     return "\n".join(lines)
 
 
-_AROUND = 24  # characters beside a change
+_AROUND = 24  # characters around a change
 
 
 def _differing(before: str, after: str) -> tuple[str, str]:
-    """What differs between two lines, with a little of what is around it."""
+    """The difference between two lines, with some context."""
     start = _alike(before, after)
     end = _alike(before[start:][::-1], after[start:][::-1])
 

@@ -131,7 +131,7 @@ def run_tests(targets: list[str], watch: _Watch) -> int:
     import pytest
 
     # Plain assertions: pytest would import for itself, and without the mutant, what it looks for doctests in.
-    # No marker is asked for: slow tests see mutants, too.
+    # No marker: slow tests run on mutants as well.
     options = ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "-m", ""]
     return int(pytest.main([*options, *targets], plugins=[watch]))
 

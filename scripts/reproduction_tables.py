@@ -9,12 +9,15 @@ from functools import cache, partial
 from statistics import fmean
 from typing import Any
 
+from table_text import TITLES as ALL_TITLES
+from table_text import markdown, signed
+
 from experiments import RESULTS
 from experiments.reproduce.report import report
 from experiments.reproduce.tables import TABLES, Row, Table, read_tables
 from kernode.search.results import Results
 
-TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed"}
+TITLES = {name: ALL_TITLES[name] for name in ("cora", "citeseer", "pubmed")}
 READINGS = {"each": "Eq. 7", "last": "`last`", "released": "`released`"}
 VERDICTS = ("matches", "close", "differs")
 STORE = Results(RESULTS)
@@ -57,11 +60,6 @@ def _entries(name: str) -> list[dict[str, Any]]:
     return next(table["entries"] for table in _report()["tables"] if table["table"] == name)
 
 
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def _figure(figure: dict[str, Any]) -> str:
     return f"{figure['mean']:.2f} ± {figure['std']:.2f}"
 
@@ -73,7 +71,7 @@ def _ours(entry: dict[str, Any]) -> str:
 def _judged(entry: dict[str, Any]) -> str:
     if "difference" not in entry:
         return ""
-    return f"{entry['difference']:+.2f}".replace("-", "−") + f" {entry['verdict']}"
+    return f"{signed(entry['difference'])} {entry['verdict']}"
 
 
 def _grouped(entries: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, list[dict[str, Any]]]]:
@@ -90,7 +88,7 @@ def _name(title: str, reading: str) -> str:
 
 
 def core_table() -> str:
-    """The README's: the paper's own variants beside the paper's figures."""
+    """The README's: the paper's own variants next to the paper's figures."""
     entries = [entry for entry in _entries("table2") if entry["row"] in ("k1", "k2", "k3", "n1")]
     head = ["test accuracy, %"] + [text for title in TITLES.values() for text in (title, "paper")]
     rows = []
@@ -102,7 +100,7 @@ def core_table() -> str:
             for text in (_ours(entry), entry["paper"] if reading == "each" else "")
         ]
         rows.append([name, *cells])
-    return _markdown(head, rows)
+    return markdown(head, rows)
 
 
 def scored_table(name: str) -> str:
@@ -117,7 +115,7 @@ def scored_table(name: str) -> str:
         for (entry,) in by_data.values():
             cells += [_ours(entry), *([entry["paper"] or "–", _judged(entry)] if printed else [])]
         rows.append([_name(title, reading).replace("*", "\\*"), *cells])
-    return _markdown(head, rows)
+    return markdown(head, rows)
 
 
 def links_table(name: str) -> str:
@@ -130,7 +128,7 @@ def links_table(name: str) -> str:
             for entries in by_data.values():
                 cells += [_ours(entries[at]), entries[at]["paper"] or "–", _judged(entries[at])]
             rows.append([f"{_name(title, reading)}: {metric}", *cells])
-    return _markdown(head, rows)
+    return markdown(head, rows)
 
 
 def tuned_table() -> str:
@@ -144,7 +142,7 @@ def tuned_table() -> str:
                     TITLES[dataset], split, _ours(accuracy), together, accuracy["paper"], _judged(accuracy),
                     _figure(similar["ours"]),
                 ])  # fmt: skip
-    return _markdown(["", "split", "accuracy", "ten runs together", "paper, K3", "", "mAP"], rows)
+    return markdown(["", "split", "accuracy", "ten runs together", "paper, K3", "", "mAP"], rows)
 
 
 def similarity_table() -> str:
@@ -154,7 +152,7 @@ def similarity_table() -> str:
         cells = [_figure(entry["ours"]) for entries in by_data.values() for entry in entries]
         rows.append([title, *cells])
     figures = ("mAP", "precision at 10", "accuracy")
-    return _markdown(["", *(f"{TITLES[d]} {f}" for d in ("cora", "citeseer") for f in figures)], rows)
+    return markdown(["", *(f"{TITLES[d]} {f}" for d in ("cora", "citeseer") for f in figures)], rows)
 
 
 def counts_table() -> str:
@@ -164,7 +162,7 @@ def counts_table() -> str:
     for (title, _), by_data in _grouped(_entries("table1")).items():
         cells = [text for (entry,) in by_data.values() for text in (entry["ours"], entry["paper"] or "–")]
         rows.append([title, *cells])
-    return _markdown(head, rows)
+    return markdown(head, rows)
 
 
 def summary_table() -> str:
@@ -176,11 +174,11 @@ def summary_table() -> str:
         for reading, name in {"": "no hop operator", **READINGS}.items():
             if own := _of_the_paper(table, reading):
                 rows.append([_short(table), name, *_counted(own)])
-    return _markdown(["", "hop operator", "figures", *VERDICTS, "within a point", "mean distance"], rows)
+    return markdown(["", "hop operator", "figures", *VERDICTS, "within a point", "mean distance"], rows)
 
 
 def _of_the_paper(table: dict[str, Any], reading: str) -> list[dict[str, Any]]:
-    """What stands beside a printed figure, without our own kernel for links, which is another method."""
+    """Entries with a printed figure, without our own kernel for links, which is another method."""
     return [
         entry for entry in table["entries"]
         if entry["reading"] == reading and "difference" in entry and entry["row"] != "kernel"
@@ -225,7 +223,7 @@ def silhouettes_table() -> str:
             ])  # fmt: skip
     rows.sort(key=lambda row: row[0])
     head = ["", "", "silhouette, ten runs", "nodes' standard error", "of the drawn points (run 0)"]
-    return _markdown(head, rows)
+    return markdown(head, rows)
 
 
 def claims_table() -> str:
@@ -242,7 +240,7 @@ def claims_table() -> str:
         device = claim["where"].removeprefix("cost (").removesuffix(")")  # where both have been measured
         name = claim["claim"] if device == claim["where"] else f"{claim['claim']}; on a {device}"
         rows.append([_escaped(name), claim["paper"], verdict, _escaped(sentence)])
-    return _markdown(["claim", "the paper's own figures", "ours", "how it came out"], rows)
+    return markdown(["claim", "the paper's own figures", "ours", "how it came out"], rows)
 
 
 def _escaped(text: str) -> str:
@@ -267,7 +265,7 @@ def unstated_table() -> str:
             ]
             title = table.title.partition(":")[0]
             rows.append([title, row.title.replace("*", "\\*"), parts[0], parts[1] or "–"])
-    return _markdown(["", "", "not stated by the paper", "stated, and run otherwise"], rows)
+    return markdown(["", "", "not stated by the paper", "stated, and run otherwise"], rows)
 
 
 def _by_data(row: Row, key: str) -> str:
@@ -298,7 +296,7 @@ def seconds_table() -> str:
             spent[record["device"]] += record["seconds"]
         times = [f"{spent[device] / 60:.1f} min" if spent[device] else "–" for device in ("cpu", "cuda")]
         rows.append([table.title.partition(":")[0], str(len(records)), *times])
-    return _markdown(["", "cells", "on two CPU cores", "on an H200"], rows)
+    return markdown(["", "cells", "on two CPU cores", "on an H200"], rows)
 
 
 def superseded_table() -> str:
@@ -310,7 +308,7 @@ def superseded_table() -> str:
         rows.append([f"`{system}`", stored[0]["settings"], *cells])
     first = [json.loads((RESULTS / "superseded" / f"{d}-jk.json").read_text()) for d in ("cora", "citeseer")]
     rows.append(["JK-Concat", "scaled rows", *(_figure(one["test"]["accuracy"]) for one in first), "–"])
-    return _markdown(["first scoring", "settings", *TITLES.values()], rows)
+    return markdown(["first scoring", "settings", *TITLES.values()], rows)
 
 
 def one_split_table() -> str:
@@ -322,7 +320,7 @@ def one_split_table() -> str:
         ]
         figures = [" / ".join(_figure(one["test"][name]) for name in ("auc", "ap")) for one in stored]
         rows.append([f"`{system}`", *figures])
-    return _markdown(["one split, AUC / AP", *TITLES.values()], rows)
+    return markdown(["one split, AUC / AP", *TITLES.values()], rows)
 
 
 def _first_scoring(values: dict[str, Any]) -> str:
@@ -343,7 +341,7 @@ def choices_table() -> str:
         tried = max(len(one) for one in by_data.values())
         cells = [_chosen(by_data.get(d), _USED_ELSEWHERE.get((system, d), {})) for d in TITLES]
         rows.append([f"`{system}`", str(tried), *cells])
-    return _markdown(["validation", "settings", *TITLES.values()], rows)
+    return markdown(["validation", "settings", *TITLES.values()], rows)
 
 
 def searches_table() -> str:
@@ -355,7 +353,7 @@ def searches_table() -> str:
         above, tried = sum(value > used for value in values), len(values) + len(record["failures"])
         name = f"{TITLES[record['dataset']]}, `{record['variant']}`, {record['metric']}"
         rows.append([name, str(tried), f"{used:.2f}", f"{max(values):.2f}", str(above)])
-    return _markdown(["searched again", "trials", "the settings used", "best trial", "trials above"], rows)
+    return markdown(["searched again", "trials", "the settings used", "best trial", "trials above"], rows)
 
 
 # Where a data set has settings of its own; elsewhere the first of the list is used.

@@ -1,4 +1,4 @@
-"""What the documentation site has beside docs/: a hook that mkdocs.yml names.
+"""Pages of the documentation site outside docs/: a hook of mkdocs.yml.
 
 Documents are also read as plain Markdown, where `../src/…` leads into the repository. The site has no
 repository around it, so what documents link to outside docs/ travels with it: code as a page below source/,
@@ -16,7 +16,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-# Documents beside docs/ that are pages of the site. In place of README.md it has a front page of its own.
+# Documents outside docs/ that are pages of the site. In place of README.md it has a front page of its own.
 OUTSIDE = {name: name.lower() for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
 PAGES = OUTSIDE | {"README.md": "index.md"}
 CODE = {".py": "python", ".toml": "toml"}
@@ -51,7 +51,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def _in_repository(target: str, document: str) -> str | None:
-    """Where a document's link leads, or None where that is nowhere: MkDocs then says so."""
+    """Path that a link leads to, or None if there is none: MkDocs then reports it."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(document), target))
     return path if not path.startswith("..") and (ROOT / path).exists() else None
 

@@ -10,18 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench_tables import bench_tables
-from calibration_tables import calibration_tables
 from comparison_tables import comparison_tables
-from default_tables import default_tables
-from explanation_tables import explanation_tables
+from measurement_tables import measurement_tables
 from mutant_tables import mutant_tables
-from own_graph_tables import own_graph_tables
 from reproduction_tables import reproduction_tables
-from scale_tables import scale_tables
-from similarity_tables import similarity_tables
 from variant_tables import variant_tables
-from whole_run_tables import whole_run_tables
-from without_labels_tables import without_labels_tables
 
 ROOT = Path(__file__).parents[1]
 # Those with tables.
@@ -37,16 +30,9 @@ DOCUMENTS = (
 TABLES: dict[str, Callable[[], str]] = {
     **reproduction_tables(),
     **comparison_tables(),
-    **default_tables(),
-    **own_graph_tables(),
     **bench_tables(ROOT / "results", ROOT / "docs"),
+    **measurement_tables(),
     **variant_tables(),
-    **whole_run_tables(ROOT / "results"),
-    **calibration_tables(),
-    **explanation_tables(),
-    **without_labels_tables(),
-    **similarity_tables(),
-    **scale_tables(),
     **mutant_tables(),
 }
 

@@ -1,4 +1,3 @@
-import json
 import os
 
 import numpy as np
@@ -63,7 +62,7 @@ def test_a_newer_format_is_refused_by_name(tmp_path):
         storage.read_tensors(path, "model")
 
 
-def test_what_is_no_ordinary_file_is_not_replaced(tmp_path):
+def test_a_pipe_is_not_replaced(tmp_path):
     """As root a rename would put a file in the place of /dev/null."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -37,7 +37,7 @@ class Warm:
             [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env=environment(**more),
         )  # fmt: skip
-        assert self._told() == "ready"
+        assert self._answer() == "ready"
 
     def __enter__(self):
         return self
@@ -55,7 +55,7 @@ class Warm:
         return self._ask(folder=str(folder), words=[str(word) for word in words], before=before)
 
     def end(self, process):
-        """Wait for it: its status (negative for a signal), and what it said on stdout and stderr."""
+        """Wait for it: its status (negative for a signal), and its stdout and stderr."""
         return tuple(self._ask(wait=process))
 
     def run(self, folder, *words, before=""):
@@ -65,9 +65,9 @@ class Warm:
     def _ask(self, **what):
         self._process.stdin.write(json.dumps(what) + "\n")
         self._process.stdin.flush()
-        return self._told()
+        return self._answer()
 
-    def _told(self):
+    def _answer(self):
         return json.loads(self._process.stdout.readline())
 
 
@@ -96,7 +96,7 @@ def _become(begun, folder, words, before):
     os._exit(status)
 
 
-def _forked(asked, streams):
+def _forked(request, streams):
     begins, begun = os.pipe()
     process = os.fork()
     if process == 0:
@@ -105,7 +105,7 @@ def _forked(asked, streams):
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
         for number, file in enumerate(streams):
             os.dup2(file.fileno(), number)
-        _become(begun, **asked)
+        _become(begun, **request)
     os.close(begun)
     os.read(begins, 1)  # nothing, when the other end is closed
     os.close(begins)
@@ -113,7 +113,7 @@ def _forked(asked, streams):
 
 
 def _serve():
-    said = {}
+    running = {}
 
     def answer(what):
         sys.stdout.write(json.dumps(what) + "\n")
@@ -121,11 +121,11 @@ def _serve():
 
     answer("ready")
     for line in sys.stdin:
-        asked = json.loads(line)
-        if "wait" in asked:
-            _, status = os.waitpid(asked["wait"], 0)
+        request = json.loads(line)
+        if "wait" in request:
+            _, status = os.waitpid(request["wait"], 0)
             ended = [os.waitstatus_to_exitcode(status)]
-            for file in said.pop(asked["wait"]):
+            for file in running.pop(request["wait"]):
                 with file:
                     file.seek(0)
                     ended.append(file.read().decode())
@@ -133,8 +133,8 @@ def _serve():
         else:
             streams = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
             with Path(os.devnull).open("rb") as nothing:
-                process = _forked(asked, (nothing, *streams))
-            said[process] = streams
+                process = _forked(request, (nothing, *streams))
+            running[process] = streams
             answer(process)
 
 

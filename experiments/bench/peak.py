@@ -7,26 +7,12 @@ import gc
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 import torch
 
 from kernode.compute.machine import free_bytes
 
 _SHARE = 0.8  # of the free memory: the rest is for the parent process
-
-
-class Meter(Protocol):
-    """Memory in bytes."""
-
-    def current(self) -> int:
-        """Bytes held now."""
-
-    def peak(self) -> int:
-        """Peak since the last reset, in bytes."""
-
-    def reset(self) -> None:
-        """Free what is no longer used, and measure the peak from here on."""
 
 
 class MainMemory:
@@ -68,6 +54,9 @@ class GpuMemory:
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
+
+
+Meter = MainMemory | GpuMemory
 
 
 def refuse_more_than_free() -> None:

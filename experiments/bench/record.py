@@ -1,4 +1,4 @@
-"""What a suite measures, how it is stored, and how a later measurement is compared with it."""
+"""Results of a suite, their file, and the comparison with a later measurement."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, whether it holds here, and the measurement that says so."""
+    """A claim of the paper, its verdict, and the measurement behind it."""
 
     claim: str
     verdict: str  # holds, holds in part, does not hold

@@ -232,7 +232,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 # As the paper assumes, every layer has the same width: features, hidden layers and classes. Large enough
-# that a layer's n × F numbers show in the memory, and with so many edges that ‖Ā‖₀ F shows beside |V| F².
+# that a layer's n × F numbers show in the memory, and with so many edges that ‖Ā‖₀ F shows next to |V| F².
 WIDTH = 32
 WIDE = f"synthetic:nodes=100000,degree=20,classes={WIDTH},features={WIDTH},seed=0"
 SECONDS = 90.0  # for the wide graph, whose steps are long

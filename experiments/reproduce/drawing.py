@@ -108,7 +108,7 @@ def _scatter(axis: Axes, values: dict[str, Any]) -> None:
             label=readable(name),
             rasterized=True,  # a thousand circles would make the SVG large
         )
-    # t-SNE's plane has no scale that could be compared: every panel is filled alike.
+    # t-SNE's plane has no scale that could be compared: every panel is filled in the same way.
     low, high = points.min(axis=0), points.max(axis=0)
     reach = 0.53 * float((high - low).max())
     (x, y) = (low + high) / 2

@@ -126,12 +126,12 @@ def _t_sne(x: np.ndarray, perplexity: float, seed: int, iterations: int) -> np.n
 
 def _gram_picture(run: NodeRun, nodes: np.ndarray, labels: np.ndarray, pixels: int) -> dict[str, Any]:
     full = run.gram(nodes)
-    alike = labels[:, None] == labels
+    same_class = labels[:, None] == labels
     others = ~np.eye(len(nodes), dtype=bool)
     return {
         "image": pack(block_means(full, pixels)),
-        "within": round(float(full[alike & others].mean()), 4),
-        "between": round(float(full[~alike].mean()), 4),
+        "within": round(float(full[same_class & others].mean()), 4),
+        "between": round(float(full[~same_class].mean()), 4),
     }
 
 

@@ -156,9 +156,9 @@ def _draw_kernel(axis: Axes) -> None:
     _node(axis, (85, 40), 0, radius=2.7)
     _words(axis, 85, 40, r"$k_{\mathrm{base}}$", color="white", fontsize=9.5)
     _arrow(axis, (87.9, 40), (89.7, 40))
-    alike = 0.95 * np.kron(np.eye(3), np.ones((2, 2))) - 0.12  # three classes of two nodes
-    alike[2:4, 4:] = alike[4:, 2:4] = -0.45
-    for i, row in enumerate(alike):
+    similarity = 0.95 * np.kron(np.eye(3), np.ones((2, 2))) - 0.12  # three classes of two nodes
+    similarity[2:4, 4:] = similarity[4:, 2:4] = -0.45
+    for i, row in enumerate(similarity):
         _cells(axis, 90.1, 42.6 - 1.3 * i, row, 1.3)
     _words(axis, 94, 45.6, "$K(u, v)$", fontsize=9)
     _words(axis, 83.2, 31, "a dot product or RBF: p.s.d. for every $g$", color=QUIET)

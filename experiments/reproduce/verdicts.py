@@ -2,7 +2,7 @@
 
 A figure is a mean over R runs on some test nodes, so it has two errors: that of the runs, s/√R, and that of
 the test nodes, which no number of runs removes. With 1,000 nodes the second is about one point. Where the
-paper's test nodes are ours it is the same in both figures, and excuses no difference between them.
+paper's test nodes are ours it is the same in both figures, and explains no difference between them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MATCHES, CLOSE, DIFFERS, NOT_PRINTED = "matches", "close", "differs", "not in th
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a printed figure, and the error that its difference from ours was measured by."""
+    """Verdict on a printed figure: its difference from ours and the standard error of that."""
 
     difference: float
     standard_error: float
@@ -102,7 +102,7 @@ def differ(one: Mapping[str, Any], other: Mapping[str, Any], metric: str) -> Dif
 
     - same test nodes: how many runs get each node right, node by node, and the runs' own spread;
     - same fresh splits: run by run, with Nadeau and Bengio's correction for overlapping resplits: which
-      system is better is asked of graphs like this one, not of this one alone;
+      system is better is a question about graphs like this one, not only this one;
     - otherwise: both errors of both, which is harder on a claim.
     """
     a, b = _figure(one, metric), _figure(other, metric)

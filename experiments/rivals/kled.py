@@ -161,7 +161,7 @@ class KLED(NodeMethod):
             if classifier == "svc":
                 scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             found.append(scores / scores.sum(axis=1, keepdims=True))
-            if len(model.train) == 1:  # all replicas are alike
+            if len(model.train) == 1:  # all replicas are equal
                 return np.repeat(found[0][None], len(model.seeds), axis=0)
         return np.stack(found)
 

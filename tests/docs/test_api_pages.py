@@ -31,7 +31,7 @@ def test_a_public_name_is_documented(module, name):
     if inspect.isclass(value) or inspect.isfunction(value):
         homes = (module.__name__, "kernode", value.__module__)
         assert RENDERED & {f"{home}.{name}" for home in homes}
-        made_up = f"{name}("  # what a dataclass writes where nobody has
+        made_up = f"{name}("  # the generated docstring of a dataclass
         assert value.__doc__
         assert not value.__doc__.startswith(made_up)
     elif module is kn:

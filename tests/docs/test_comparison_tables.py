@@ -1,4 +1,4 @@
-"""Tables of comparisons: whoever wins a cell is in bold, and what failed says so."""
+"""Tables of comparisons: the best of a cell is bold, and a failure says why."""
 
 import json
 import sys
@@ -50,8 +50,8 @@ def test_two_results_of_one_cell_are_refused(tmp_path):
         comparison_tables(tmp_path)["compare_accuracy"]()
 
 
-def test_of_two_times_the_shorter_is_bold_whosever_it_is():
-    from whole_run_tables import first_answer
+def test_the_shorter_of_two_times_is_bold():
+    from measurement_tables import first_answer
 
     times = [(10.0, 20.0), (20.0, 10.0)]
     rows = [
@@ -63,47 +63,22 @@ def test_of_two_times_the_shorter_is_bold_whosever_it_is():
     assert theirs == "| Cora | 20.0 | **10.0** | 2.00 | 1 |"
 
 
-def test_on_ones_own_graphs_the_highest_mean_is_bold_whoever_has_it():
-    from own_graph_tables import own_graphs
-
-    systems = {"kernode": [90.0, 91.0], "pyg-gcn": [91.0, 92.0], "pyg-label-propagation": [95.0, 96.0]}
-    rows = [
-        {
-            "dataset": "imports",
-            "task": "10 %",
-            "system": system,
-            "accuracies": runs,
-            "seconds": [1.0],
-            "chosen": [],
-        }
-        for system, runs in systems.items()
-    ]
-    line = own_graphs([], rows).splitlines()[-1]
-    assert line.count("**") == 2
-    assert "**95.50 ± 0.71** †" in line
-
-
-@pytest.fixture
-def benchmark():
-    pytest.importorskip("torch_geometric")
-    import own_graphs
-
-    return own_graphs
-
-
 @pytest.mark.parametrize("validation", [15, 0])
-def test_a_rival_has_the_setting_that_validates_best(benchmark, validation):
+def test_a_rival_has_the_setting_that_validates_best(validation):
     """Without validation nodes three folds of the training nodes choose; test nodes never do."""
+    pytest.importorskip("torch_geometric")
+    import own_graphs as benchmark
+
     from graphs import clustered_graph
     from kernode.io import random_split
 
     graph = clustered_graph(n=60)
     split = random_split(graph.labels, (30, validation, 15), 0)
-    data, asked = benchmark.Data(graph, "cpu"), []
+    data, trained = benchmark.Data(graph, "cpu"), []
 
     def answering(right):
         def train(data, train, validation, seed, epochs):
-            asked.append((right, len(train)))
+            trained.append((right, len(train)))
             answers = data.labels.clone()
             wrong = np.random.default_rng(0).permutation(60)[: round(60 * (1 - right))]
             answers[wrong] = (answers[wrong] + 1) % 3
@@ -115,20 +90,4 @@ def test_a_rival_has_the_setting_that_validates_best(benchmark, validation):
     assert found.chosen == "good"
     assert found.accuracy > 70
     each = [30] if validation else [20, 20, 20]
-    assert asked == [(0.4, n) for n in each] + [(0.9, n) for n in each] + [(0.9, 30)] * (not validation)
-
-
-def test_rivals_are_tried_on_raw_and_scaled_rows_with_two_rates_each(benchmark):
-    from graphs import clustered_graph
-    from kernode.io import random_split
-
-    graph = clustered_graph(n=60)
-    split, data = random_split(graph.labels, (30, 15, 15), 0), benchmark.Data(graph, "cpu")
-    assert list(benchmark.RIVALS["pyg-gcn"]) == [
-        "raw rows, rate 0.01", "raw rows, rate 0.05", "scaled rows, rate 0.01", "scaled rows, rate 0.05"
-    ]  # fmt: skip
-    for settings in benchmark.RIVALS.values():
-        found = benchmark.train_rival(settings, data, split, seed=0, epochs=15)
-        assert found.chosen in settings
-        assert found.accuracy > 100 / 3
-        assert found.seconds_of_choice > found.seconds
+    assert trained == [(0.4, n) for n in each] + [(0.9, n) for n in each] + [(0.9, 30)] * (not validation)

@@ -36,7 +36,7 @@ def read(example, tmp_path):
     return read
 
 
-def test_relative_imports_start_where_the_file_lies(read):
+def test_relative_imports_start_at_the_file(read):
     _, edges, elsewhere = read(
         {
             "a/__init__.py": "from . import b",
@@ -49,21 +49,7 @@ def test_relative_imports_start_where_the_file_lies(read):
     assert elsewhere == 0
 
 
-def test_from_means_the_module_where_there_is_one(read):
-    _, edges, _ = read(
-        {
-            "a/__init__.py": "def y(): ...",
-            "a/z.py": "",
-            "b.py": "from a import y",
-            "c.py": "from a import z",
-            "d.py": "from a import *",
-            "e.py": "import a.z as short",
-        }
-    )
-    assert edges == [("b", "a"), ("c", "a.z"), ("d", "a"), ("e", "a.z")]
-
-
-def test_imports_are_found_wherever_they_hide(read):
+def test_imports_are_found_in_every_block(read):
     hidden = """
 def late():
     import one
@@ -89,43 +75,23 @@ match 1:
     assert (modules["a"].functions, modules["a"].classes, len(modules["a"].imports)) == (2, 1, 7)
 
 
-def test_what_leads_to_no_node_is_counted(read):
+def test_imports_of_unknown_modules_are_counted(read):
     source = "import os, a.compiled\nfrom .... import x\nfrom ....b import y\nfrom . import own"
     _, edges, elsewhere = read({"a/__init__.py": source, "b.py": "from . import x\nimport a"})
     assert edges == [("b", "a")]  # and `from . import own` is a's import of itself: no edge
     assert elsewhere == 5
 
 
-def test_namespace_packages_have_modules_but_are_none(read):
-    modules, edges, elsewhere = read({"space/a.py": "from . import b\nimport space", "space/b.py": ""})
-    assert sorted(modules) == ["space.a", "space.b"]
-    assert edges == [("space.a", "space.b")]
-    assert elsewhere == 1
-
-
-def test_what_does_not_parse_is_no_node(read, recwarn):
+def test_a_file_that_does_not_parse_is_left_out(read, recwarn):
     modules, edges, _ = read(
-        {
-            "old.py": "print 'two'",
-            "zero.py": b"x = '\0'",
-            "bytes.py": b"x = '\xff'",
-            "good.py": "import old\n'\\d'",
-        }
+        {"old.py": "print 'two'", "zero.py": b"x = '\0'", "bytes.py": b"x = '\xff'", "good.py": "import old"}
     )
     assert list(modules) == ["good"]
     assert edges == []
-    assert not recwarn.list  # other people's odd escapes
+    assert not recwarn.list
 
 
-def test_coding_cookies_are_obeyed(read):
-    modules, _, _ = read(
-        {"a.py": '# -*- coding: latin-1 -*-\n"""Größe\n\n   und Maß."""\n'.encode("latin-1")}
-    )
-    assert modules["a"].docstring == "Größe und Maß."
-    assert modules["a"].lines == 4
-
-
-def test_what_is_left_out_is_counted(example, tmp_path):
+def test_files_that_are_left_out_are_counted(example, tmp_path):
     for name in (
         "a/__init__.py", "a/b.py", "a/b/__init__.py", "a/tests/c.py", "a/test_d.py", "a/conftest.py",
         "a/_vendor/e.py", "a-1.0.dist-info/f.py", "a/latest.py",
@@ -139,8 +105,3 @@ def test_what_is_left_out_is_counted(example, tmp_path):
     }  # fmt: skip
     assert sorted(left_out.values()) == [1, 1, 1, 3]
     assert left_out["tests"] == 3
-
-
-def test_packages_are_ranked_within_bounds(example):
-    names = [*("huge.m" for _ in range(9)), *"bbb", *"aaa", *"cccc", "tiny"]
-    assert list(example.largest_packages(names, 2, 5, 2).items()) == [("c", 4), ("a", 3)]

@@ -1,3 +1,5 @@
+"""Figures: their numbers equal slow loops, and a drawing is the same twice."""
+
 from xml.etree import ElementTree
 
 import numpy as np
@@ -5,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.spatial import distance
 
 from experiments.reproduce import drawing
 from experiments.reproduce.figures import embedding, gram, pack, unpack
@@ -26,27 +29,22 @@ square = st.integers(1, 12).flatmap(
 )
 
 
-@pytest.fixture(scope="module")
-def graph():
-    return clustered_graph()
-
-
-def learned(graph, epochs):
-    return train_nodes(graph, *configure("k3", epochs=epochs), DOUBLE, (0, 1), split="jk")
+def learned(epochs):
+    return train_nodes(clustered_graph(), *configure("k3", epochs=epochs), DOUBLE, (0, 1), split="jk")
 
 
 @pytest.fixture(scope="module")
-def before(graph):
-    return learned(graph, 0)
+def before():
+    return learned(epochs=0)
 
 
 @pytest.fixture(scope="module")
-def after(graph):
-    return learned(graph, 15)
+def after():
+    return learned(epochs=15)
 
 
 @pytest.fixture(scope="module")
-def nodes(graph):
+def nodes():
     return np.arange(5, 45)
 
 
@@ -74,14 +72,6 @@ def slow_silhouettes(x, labels, apart):
     return np.array(values)
 
 
-def cosine_apart(x, y):
-    return 1 - x @ y / np.sqrt((x @ x) * (y @ y))
-
-
-def euclidean_apart(x, y):
-    return np.sqrt(((x - y) ** 2).sum())
-
-
 @given(square)
 def test_unpacking_gives_every_value_back_within_half_a_level(matrix):
     back = unpack(pack(matrix))
@@ -100,7 +90,7 @@ def test_packing_keeps_the_ends_and_zero_exactly_and_refuses_what_is_not_square(
 
 def test_silhouettes_equal_a_slow_loop(after, nodes, embedded):
     labels = after.graph.labels[nodes]
-    by_node = np.stack([slow_silhouettes(run[nodes], labels, cosine_apart) for run in after.on.g.numpy()])
+    by_node = np.stack([slow_silhouettes(run[nodes], labels, distance.cosine) for run in after.on.g.numpy()])
     runs = by_node.mean(axis=1)
     silhouette = embedded["silhouette"]
     assert silhouette["runs"] == pytest.approx(runs, abs=6e-5)
@@ -110,7 +100,7 @@ def test_silhouettes_equal_a_slow_loop(after, nodes, embedded):
     assert silhouette["sampling_error"] == pytest.approx(averaged.std(ddof=1) / 40**0.5, abs=6e-5)
     by_class = [averaged[labels == label].mean() for label in range(3)]
     assert embedded["silhouette_by_class"] == pytest.approx(by_class, abs=6e-5)
-    in_plane = slow_silhouettes(np.array(embedded["points"]), labels, euclidean_apart).mean()
+    in_plane = slow_silhouettes(np.array(embedded["points"]), labels, distance.euclidean).mean()
     assert embedded["silhouette_in_plane"] == pytest.approx(in_plane, abs=6e-5)
 
 
@@ -175,4 +165,4 @@ def test_a_drawing_is_a_png_and_an_svg_and_twice_the_same_bytes(name, drawings, 
     assert ElementTree.parse(paths[1]).getroot().tag.endswith("svg")
     again = drawings[name](tmp_path / "again")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in paths]
-    assert len(list(tmp_path.iterdir())) == 4  # nothing is left beside
+    assert len(list(tmp_path.iterdir())) == 4  # nothing else is left

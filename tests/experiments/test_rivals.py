@@ -1,8 +1,5 @@
 """The systems of the paper's tables that are not in the package; tests/parts.py lists them for contracts."""
 
-import subprocess
-import sys
-
 import cases
 import files
 import numpy as np
@@ -20,7 +17,6 @@ from kernode.tasks.classes.variants import configure
 from kernode.training.settings import Training
 from refusals import refused
 from tasks import DOUBLE, LABELS, SPLIT
-from warm import environment
 
 NAMES = ("jk", "fastgcn", "kled")
 
@@ -65,16 +61,6 @@ def test_a_model_file_of_0_1_0_loads_and_answers_the_same():
     # Its SVC stops at a tolerance of its own, which processors reach by other steps.
     np.testing.assert_allclose(found, old, rtol=1e-3, atol=1e-6)
     assert (found.argmax(axis=1) == old.argmax(axis=1)).all()
-
-
-def test_without_experiments_such_a_file_ends_in_a_sentence():
-    path = cases.HERE / "0.1.0" / "kled.safetensors"
-    code = f"import kernode as kn\ntry: kn.load_model({str(path)!r})\nexcept kn.InputError as e: print(e)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
-    )
-    assert "'KLED' is not a known" in ended.stdout
-    assert "Import the module that defines it" in ended.stdout
 
 
 def start(feature_map, graph, seeds):

@@ -1,11 +1,10 @@
-"""Commands and estimators answer as stored; wrong uses end as they did."""
+"""Commands and estimators answer as stored; wrong commands end with the same status."""
 
 import json
 from functools import cache, partial
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 import kernode as kn
 from frozen import answers, cases
@@ -108,34 +107,3 @@ def test_a_wrong_command_ends_with_its_status_and_one_line(status, line, done):
     assert err.count("\n") == 1
     assert "Traceback" not in err
     assert "internal error" not in err
-
-
-def graph_of(edges=((0, 1), (1, 2)), features=np.eye(3), labels=(0, 1, 0), **more):  # noqa: B008
-    return kn.Graph.from_edges(edges, features, labels, **more)
-
-
-def fit_classes(nodes=(0, 1), labels=(0, 1), **settings):
-    return kn.NodeKernelClassifier(**settings).fit(nodes, labels, graph=graph_of())
-
-
-WRONG_CALLS = {
-    "an edge to nowhere": (kn.InputError, lambda: graph_of([(0, 7)])),
-    "features with a gap": (kn.InputError, lambda: graph_of(features=np.full((3, 2), np.nan))),
-    "names twice": (kn.InputError, lambda: graph_of(node_names=["a", "a", "b"])),
-    "no graph": (kn.InputError, lambda: kn.NodeKernelClassifier().fit([0], [0])),
-    "a node beyond the graph": (kn.InputError, lambda: fit_classes([0, 9])),
-    "fewer labels than nodes": (kn.InputError, lambda: fit_classes([0, 1, 2])),
-    "an unknown variant": (kn.InputError, lambda: fit_classes(variant="k9")),
-    "too few edges": (kn.InputError, lambda: kn.LinkPredictor().fit(graph_of())),
-    "an unknown label": (kn.InputError, lambda: kn.read_table("roads.csv", "towns.csv", label="team")),
-    "no model file": (kn.FileError, lambda: kn.load_model("nowhere.safetensors")),
-    "another file": (kn.FileError, lambda: kn.load_model("papers.csv")),
-    "not fitted": (NotFittedError, lambda: kn.NodeKernelClassifier().predict([0])),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_CALLS)
-def test_a_wrong_call_raises_its_class_of_error(name, done):
-    kind, call = WRONG_CALLS[name]
-    with pytest.raises(kind):
-        call()

@@ -18,7 +18,7 @@ from kernode.maps import (
 
 HERE = Path(__file__).parent
 DATA = "synthetic:nodes=240,degree=6,classes=3,features=12,seed=1"
-KEPT = 32  # numbers of each parameter, evenly spread, beside their sum
+KEPT = 32  # numbers of each parameter, evenly spread, and their sum
 
 # By name: the variant and what is changed.
 _VARIANTS_0_1_0 = (

@@ -1,4 +1,4 @@
-"""What a release saved, and how each kind of file is read and asked."""
+"""What a release saved, and how each kind of file is read and queried."""
 
 import contextlib
 import io
@@ -8,6 +8,7 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from unittest.mock import patch
 
 import cases
 import numpy as np
@@ -20,7 +21,7 @@ from kernode.maps import ConcatMap, DiffusedComponents, Diffusion, HopMLP, HopNe
 from kernode.search.results import Results, digest_of
 
 PAIRS = np.stack([np.arange(200), np.arange(40, 240)], axis=1)
-ASKED = np.arange(0, 240, 12)
+QUERIES = np.arange(0, 240, 12)
 
 _NARROW = Diffusion((8,), 4, hops=4, hop_weights="pagerank")
 _STANDARDIZED = Standardized(HopNet((8,), self_loop=True))
@@ -52,7 +53,7 @@ REPORTS = {
 
 @contextlib.contextmanager
 def trained_briefly():
-    """What trains for six epochs is told to train longer."""
+    """Ignore the advice to train for more than six epochs."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the best epoch was the last")
         yield
@@ -78,7 +79,7 @@ def write_models(folder):
 
 
 def model_answers(folder, name):
-    """What a model file answers today."""
+    """Answers of a model file by the present code."""
     old_tables = name == "tables" and folder.name == "0.1.0"
     graph = kn.read_table(*cases.own_tables(), label="topic") if old_tables else None
     model = kn.load_model(folder / f"{name}.safetensors", graph=graph)
@@ -95,7 +96,7 @@ def fit_from(checkpoint):
 
 
 def write_others(folder):
-    """Everything that is no model, with what it says."""
+    """Write files of every other kind; return what they hold."""
     graph, _ = cases.graph_and_split()
     # At the fourth of six epochs, and not at the end: there is something left to do.
     fit_from(kn.Checkpoint(folder / "checkpoint", every=4, seconds=1e-9))
@@ -127,7 +128,7 @@ def stored_result(folder):
 
 
 def resumed(folder):
-    """What the checkpoint's training comes to: it goes on from a copy."""
+    """Answers of the model that the checkpoint's training ends in, resumed from a copy."""
     with tempfile.TemporaryDirectory() as name:
         copy = shutil.copy(folder / "checkpoint", Path(name) / "checkpoint")
         model = fit_from(kn.Checkpoint(copy, resume=True))
@@ -137,12 +138,12 @@ def resumed(folder):
 def index_answers(folder):
     """Positions of the five nodes most similar to some, by an index."""
     model = kn.load_model(folder / "diffusion.safetensors")
-    found = model.similar(kn.positions(ASKED), k=5, exact=False)
+    found = model.similar(kn.positions(QUERIES), k=5, exact=False)
     return np.array([[int(node) for node, _ in one] for one in found])
 
 
 def fingerprints(folder):
-    """Of the graphs in the store and in the .npz file."""
+    """Fingerprints of the graphs in the store and in the .npz file."""
     return [Store.open(folder / "store").whole().fingerprint, read_npz(folder / "graph.npz").fingerprint]
 
 
@@ -163,19 +164,16 @@ def _types(value, path=""):
         for one in value[:1]:
             yield from _types(one, f"{path}[]")
     else:
-        # Of numbers, whether one is whole is no promise.
+        # Whether a number is whole is not guaranteed.
         yield path, "number" if type(value) in (int, float) else type(value).__name__
 
 
 def _output(*words):
-    before, printed = sys.argv, io.StringIO()
-    sys.argv = list(words)
-    try:
-        with contextlib.redirect_stdout(printed):
+    printed = io.StringIO()
+    with patch.object(sys, "argv", list(words)), contextlib.redirect_stdout(printed):
+        try:
             main()
-    except SystemExit as end:
-        if end.code:
-            raise
-    finally:
-        sys.argv = before
+        except SystemExit as end:
+            if end.code:
+                raise
     return printed.getvalue()

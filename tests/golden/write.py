@@ -1,7 +1,7 @@
-"""Write what the present version trains and saves, for later versions to be compared with.
+"""Write what the present version trains and saves; later versions are compared with it.
 
 `python tests/golden/write.py` makes the folder of the version in src/kernode/version.py: once, before a
-release. It is never written again, for what was released is out.
+release. It is not written again after the release.
 """
 
 import shutil
@@ -20,9 +20,11 @@ def write(release=kn.__version__):
     """Make the release's folder; an existing one is refused."""
     folder = cases.HERE / release
     if folder.exists():
-        raise SystemExit(f"{folder} exists. What was released does not change: delete it only before.")
+        raise SystemExit(
+            f"{folder} exists. What was released does not change: delete it only before the release."
+        )
     if release not in cases.NODES:
-        raise SystemExit(f"cases.py has no cases of {release} yet. Say there what is new in it.")
+        raise SystemExit(f"cases.py has no cases of {release} yet. Add what is new in it.")
     with tempfile.TemporaryDirectory(dir=cases.HERE) as unfinished, files.trained_briefly():
         written = Path(unfinished)
         parameters = {

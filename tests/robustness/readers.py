@@ -1,9 +1,10 @@
-"""Everything that reads bytes from outside, with whole files to begin from, for bytes that somebody made up.
+"""Everything that reads bytes from outside, with whole files to start from, for random bytes.
 
-A text or a table is the bytes themselves. Files with a checksum are changed inside and sealed again, as
-somebody would who means harm: the bytes choose the changes.
+A text or a table is the bytes themselves. Files with a checksum are changed inside and sealed again, as an
+attacker would: the bytes choose the changes.
 """
 
+import gzip
 import hashlib
 import io
 import json
@@ -37,25 +38,15 @@ GRAPH = clustered_graph(n=24, features=4)
 EDGES = "source,target,weight\na,b,1\nb,c,2.5\nc,a,1\nd,a,3\n"
 NODES = 'id,age,seen,topic\na,1,2020-01-02,x\nb,"2,5",2021-03-04,y\nc,,2022-05-06,x\nd,4,,\n'
 ODD = (
-    *(
-        None,
-        True,
-        -1,
-        0,
-        1,
-        2,
-        2**31,
-        2**70,
-        0.5,
-        float("nan"),
-        float("inf"),
-        "",
-        "x",
-        "float32",
-        "S99999999",
-    ),
+    *(None, True, -1, 0, 1, 2, 2**31, 2**70, 0.5, float("nan"), float("inf")),
+    *("", "x", "float32", "S99999999"),
     *("../../x", "\x1b[2J", [], {}, [[]], [0], ["x"], {"kind": "HopMLP"}, {"kind": []}, {"x": {}}),
 )
+PLAIN = (  # names of readers
+    *("edges", "nodes", "packed edges", "parquet", "arrow", "npz", "split", "split table", "settings"),
+    *("record", "map", "kernel", "planetoid", "sealed graph", "sealed store"),
+)
+OF_MODELS = ("sealed model", "sealed model with its graph", "sealed links", "sealed checkpoint")
 TYPES = (torch.float32, torch.float64, torch.int64, torch.uint8, torch.bool, torch.float16)
 
 
@@ -222,7 +213,7 @@ def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
         "nodes": Reader(
             as_file(folder, "n.csv", lambda path: read_table(folder / "edges.csv", path)), (NODES.encode(),)
         ),
-        "packed edges": Reader(as_file(folder, "e.csv.gz", read_table), (_gzip(EDGES.encode()),)),
+        "packed edges": Reader(as_file(folder, "e.csv.gz", read_table), (gzip.compress(EDGES.encode()),)),
         "parquet": Reader(as_file(folder, "e.parquet", read_table), (_bytes(parquet.write_table, table),)),
         "npz": Reader(
             as_file(folder, "g.npz", read_npz),
@@ -256,12 +247,6 @@ def all_readers(folder: Path, trained: bool = True) -> dict[str, Reader]:
     inside = {"graph": sealed_graph(folder), "store": sealed_store(folder)}
     inside |= _trained(folder) if trained else {}
     return text | {f"sealed {name}": Reader(read, choices) for name, read in inside.items()}
-
-
-def _gzip(content):
-    import gzip
-
-    return gzip.compress(content)
 
 
 def _trained(folder):

@@ -62,7 +62,7 @@ def content(folder):
 
 
 def names_what_is_wrong(sentence, wrong):
-    """Whether a sentence has a word of the line, or of the catalogue: how it is put may change."""
+    """Whether a sentence has a word of the line, or of the catalogue: its wording may change."""
     given = [word.strip("-") for word in wrong.line.split()[1:]]
     known = [
         *(word for word in given if len(word) > 2),
@@ -91,8 +91,7 @@ def test_a_wrong_command_ends_in_one_sentence_and_leaves_nothing(
     assert content(tmp_path) == before
 
 
-def test_a_pipe_is_not_taken_for_a_file_to_write(usual_files, tmp_path, monkeypatch, command):
-    """Nor is /dev/null, which a model would replace."""
+def test_a_pipe_is_not_replaced_by_a_file(usual_files, tmp_path, monkeypatch, command):
     monkeypatch.chdir(usual_files)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -114,7 +113,7 @@ def test_a_wrong_call_raises_one_sentence(wrong):
 
 @pytest.fixture(scope="session")
 def explorer(usual_files, tmp_path_factory):
-    """What asks the explorer of the model."""
+    """A client of the explorer."""
     on = NodeModel.load(usual_files / "model.safetensors").on(load_graph(usual_files / "graph.npz"), "cpu")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNODE_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -138,9 +137,3 @@ def test_a_wrong_request_gets_one_sentence(wrong, explorer):
     for word in wrong.says:
         assert word in sentence
     assert explorer.get("/health").json() == {"status": "ok"}
-
-
-def test_the_catalogue_is_large_and_no_entry_stands_in_it_twice():
-    everything = [*COMMANDS, *CALLS, *REQUESTS]
-    assert len(everything) >= 60
-    assert len({one.name for one in COMMANDS}) == len(COMMANDS)

@@ -1,4 +1,4 @@
-"""Ctrl-C in the very moment in which a file takes its place: what is said is true, and nothing is lost."""
+"""Ctrl-C at the moment in which a file is renamed: the message is true, and nothing is lost."""
 
 import re
 
@@ -25,7 +25,7 @@ def around(act):
 def press_if_due():
     if next(moments) == {moment}:
         os.killpg(0, signal.SIGINT)
-        time.sleep(9)
+        time.sleep(0.5)
 os.fsync, os.replace = around(os.fsync), around(os.replace)
 """
 # A file is synced and renamed: four moments.
@@ -36,7 +36,7 @@ WRITTEN = {"checkpoint": (KEPT, 0), "next checkpoint": (KEPT, 1), "model": (KEPT
 
 @pytest.fixture(scope="module")
 def expected(warm, tmp_path_factory):
-    """The model of a run that nobody disturbs."""
+    """The model of an undisturbed run."""
     folder = tmp_path_factory.mktemp("whole")
     write_npz(GRAPH, folder / "clusters.npz")
     for line, files in (FIT, 1), (KEPT, 3):  # and no other, so that no moment is left out
@@ -48,7 +48,7 @@ def expected(warm, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("which", WRITTEN)
-def test_what_is_said_to_be_kept_is_kept_and_the_run_goes_on(warm, tmp_path, expected, which, moment):
+def test_files_named_in_the_message_are_kept_and_the_run_continues(warm, tmp_path, expected, which, moment):
     line, number = WRITTEN[which]
     write_npz(GRAPH, tmp_path / "clusters.npz")
     press = PRESS.format(moment=4 * number + MOMENTS[moment])

@@ -1,4 +1,4 @@
-"""Graphs, settings and bytes that nobody thought of: they work, in numbers, or are refused in one sentence.
+"""Random graphs, settings and bytes: each works, in finite numbers, or is refused in one sentence.
 
 `make test` tries some of each, `make test-slow` more; `make fuzz` looks for bytes that reach other lines.
 """
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from readers import ODD, all_readers, attempt
+from readers import ODD, OF_MODELS, PLAIN, all_readers, attempt
 
 import kernode as kn
 from graphs import clustered_graph
@@ -24,12 +24,17 @@ from kernode.maps import FeatureMap
 GRAPH = clustered_graph(n=24, features=4)
 TRAIN, VALIDATION = np.arange(16), np.arange(16, 24)
 NUMBERS = (0.0, 1.0, -1.0, 0.5, 1e-320, 1e-30, 1e30, 1e300, -1e300, np.nan, np.inf)
-FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-MANY = settings(FEW, max_examples=150)
+examples = pytest.mark.parametrize("examples", [8, pytest.param(100, marks=pytest.mark.slow)])
+
+
+def explore(check, count, *strategies):
+    """Check so many examples."""
+    rare = settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow])
+    rare(given(*strategies)(check))()
 
 
 def works_or_is_refused(do):
-    """What was done gives finite numbers, or one sentence is said."""
+    """The answers are finite, or one sentence says why there are none."""
     answers = []
     sentence = attempt(lambda _: answers.append(do()), b"")
     assert sentence is None or "\n" not in sentence
@@ -38,23 +43,23 @@ def works_or_is_refused(do):
 
 @st.composite
 def graphs(draw):
-    """Arguments of ``Graph.from_edges``, a few of which are no graph."""
+    """Arguments of ``Graph.from_edges``, some of them invalid."""
     n, f, e = draw(st.integers(1, 12)), draw(st.integers(1, 4)), draw(st.integers(0, 30))
     mild = draw(st.booleans())
     value = st.sampled_from(NUMBERS[:5] if mild else NUMBERS)
     row = st.lists(value, min_size=f, max_size=f)
     ends = st.integers(0, n - 1) if mild else st.integers(-1, n)
+    weight = st.sampled_from((1.0, 0.5, 1e-30, 1e30) if mild else NUMBERS)
     return {
         "edges": np.array(draw(st.lists(st.tuples(ends, ends), min_size=e, max_size=e)), int).reshape(-1, 2),
         "features": np.array(draw(st.lists(row, min_size=n, max_size=n))),
         "labels": np.array(draw(st.lists(st.integers(-1, 3), min_size=n, max_size=n))),
-        "weights": draw(st.none() | st.lists(st.sampled_from((1.0, 0.5, 1e-30, 1e30) if mild else NUMBERS),
-                                             min_size=e, max_size=e)),
-    }  # fmt: skip
+        "weights": draw(st.none() | st.lists(weight, min_size=e, max_size=e)),
+    }
 
 
-def _answers_of_a_graph(given_, variant):
-    graph = kn.Graph.from_edges(**given_)
+def answers_of_a_graph(arguments, variant):
+    graph = kn.Graph.from_edges(**arguments)
     for matrix in hop_matrices(graph, 2):
         assert np.isfinite(matrix.data).all()
     known = np.flatnonzero(graph.labels >= 0)
@@ -63,17 +68,13 @@ def _answers_of_a_graph(given_, variant):
     return model.predict_proba(np.arange(graph.n_nodes))
 
 
-@FEW
-@given(graphs(), st.sampled_from(("k3", "n1")))
-def test_a_graph_of_anything_trains_or_is_refused(given_, variant):
-    works_or_is_refused(lambda: _answers_of_a_graph(given_, variant))
-
-
-@pytest.mark.slow
-@MANY
-@given(graphs(), st.sampled_from(("k1", "k2", "k3", "n1", "similarity", "hops-standardized")))
-def test_many_graphs_of_anything_train_or_are_refused(given_, variant):
-    works_or_is_refused(lambda: _answers_of_a_graph(given_, variant))
+@examples
+def test_a_random_graph_trains_or_is_refused(examples):
+    variants = st.sampled_from(("k3", "n1", "k1", "k2", "similarity", "hops-standardized"))
+    explore(
+        lambda graph, variant: works_or_is_refused(lambda: answers_of_a_graph(graph, variant)),
+        examples, graphs(), variants,
+    )  # fmt: skip
 
 
 LITERALS = (
@@ -84,67 +85,52 @@ LITERALS = (
 
 @st.composite
 def parts(draw, base, depth=1):
-    """A part as text, with some of its settings set to anything."""
+    """A part as text, some of its settings random."""
     name, kind = draw(st.sampled_from(sorted(known_parts(base).items())))
-    given_ = []
+    settings_ = []
     for field in dataclasses.fields(kind):
         needed = field.default is field.default_factory is dataclasses.MISSING
         if needed or draw(st.integers(0, 3)) == 0:
             inner = parts(base, depth - 1) if depth else st.just("None")
             literal = st.sampled_from(LITERALS).map(repr)
-            given_.append(f"{field.name}={draw(st.one_of(inner, literal) if needed else literal)}")
-    return f"{name}({', '.join(given_)})"
+            settings_.append(f"{field.name}={draw(st.one_of(inner, literal) if needed else literal)}")
+    return f"{name}({', '.join(settings_)})"
 
 
-def _answers_with(**changes):
+def answers_with(**changes):
     model = kn.NodeKernelClassifier(**{"variant": "k1", "epochs": 1, **changes})
     model.fit(TRAIN, GRAPH.labels[TRAIN], graph=GRAPH, validation=VALIDATION)
     return model.predict_proba(np.arange(24))
 
 
-def _answers_of_parts(map_text, kernel_text):
-    chosen = parse_part(map_text, FeatureMap, "map"), parse_part(kernel_text, BaseKernel, "kernel")
-    return _answers_with(map=chosen[0], kernel=chosen[1])
+@examples
+def test_random_parts_train_or_are_refused(examples):
+    def answers(map_text, kernel_text):
+        feature_map = parse_part(map_text, FeatureMap, "map")
+        return answers_with(map=feature_map, kernel=parse_part(kernel_text, BaseKernel, "kernel"))
+
+    explore(
+        lambda map_text, kernel_text: works_or_is_refused(lambda: answers(map_text, kernel_text)),
+        examples, parts(FeatureMap), parts(BaseKernel),
+    )  # fmt: skip
 
 
-@FEW
-@given(parts(FeatureMap), parts(BaseKernel))
-def test_parts_with_any_settings_train_or_are_refused(map_text, kernel_text):
-    works_or_is_refused(lambda: _answers_of_parts(map_text, kernel_text))
-
-
-@pytest.mark.slow
-@MANY
-@given(parts(FeatureMap), parts(BaseKernel))
-def test_many_parts_with_any_settings_train_or_are_refused(map_text, kernel_text):
-    works_or_is_refused(lambda: _answers_of_parts(map_text, kernel_text))
-
-
-# Not how long, how many or where: these are honest wishes, and only take their time.
-WISHES = {"verbose", "device", "threads", "replicas", "epochs"}
-NAMES = sorted(set(kn.NodeKernelClassifier().get_params()) - WISHES)
+# Not how long, how many or where: such values are valid, and only slow.
+SLOW = {"verbose", "device", "threads", "replicas", "epochs"}
+NAMES = sorted(set(kn.NodeKernelClassifier().get_params()) - SLOW)
 LOSSES = [loss() for loss in known_parts(KernelLoss).values()]
-PARAMETERS = st.dictionaries(st.sampled_from(NAMES), st.sampled_from([*ODD, *LITERALS, *LOSSES]), max_size=3)
 
 
-@FEW
-@given(PARAMETERS)
-def test_an_estimator_with_any_parameters_trains_or_refuses(changes):
-    works_or_is_refused(lambda: _answers_with(**changes))
+@examples
+def test_an_estimator_with_random_parameters_trains_or_refuses(examples):
+    values = st.sampled_from([*ODD, *LITERALS, *LOSSES])
+    explore(
+        lambda changes: works_or_is_refused(lambda: answers_with(**changes)),
+        examples, st.dictionaries(st.sampled_from(NAMES), values, max_size=3),
+    )  # fmt: skip
 
 
-@pytest.mark.slow
-@MANY
-@given(PARAMETERS)
-def test_an_estimator_with_many_parameters_trains_or_refuses(changes):
-    works_or_is_refused(lambda: _answers_with(**changes))
-
-
-def _toml(value):
-    return json.dumps(value) if not isinstance(value, float) else repr(value)
-
-
-@settings(FEW, max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(("k1", "k3", "n1", "gat", "label-propagation", "smoother", "auto", "x")),
     st.dictionaries(
@@ -152,9 +138,10 @@ def _toml(value):
         st.sampled_from([value for value in LITERALS if value is not None]),
     ),
 )
-def test_a_settings_file_of_anything_is_read_or_refused(tmp_path, variant, values):
+def test_a_random_settings_file_is_read_or_refused(tmp_path, variant, values):
     path = tmp_path / "s.toml"
-    lines = [f"{name} = {_toml(value)}" for name, value in values.items()]
+    literal = {name: repr(one) if isinstance(one, float) else json.dumps(one) for name, one in values.items()}
+    lines = [f"{name} = {value}" for name, value in literal.items()]
     path.write_text("\n".join([f'variant = "{variant}"', "[settings]", *lines]))
     attempt(lambda _: read_settings(path, "fit"), b"")
 
@@ -167,13 +154,12 @@ def readers(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def readers_of_models(tmp_path_factory):
-    """All of them."""
     return all_readers(tmp_path_factory.mktemp("readers"))
 
 
 @st.composite
 def changed(draw, seeds):
-    """A whole file with a few bytes changed, dropped, put in or doubled."""
+    """A whole file with a few bytes changed, dropped, inserted or doubled."""
     content = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(0, 5))):
         at, length = draw(st.integers(0, len(content))), draw(st.integers(0, 12))
@@ -189,34 +175,24 @@ def changed(draw, seeds):
     return bytes(content)
 
 
-NAMES_OF_READERS = (
-    *("edges", "nodes", "packed edges", "parquet", "npz", "split", "split table", "settings"),
-    *("record", "map", "kernel", "planetoid", "sealed graph", "sealed store"),
-)
-OF_MODELS = (*("sealed model", "sealed model with its graph", "sealed links", "sealed checkpoint"),)
+def check_reader(reader, examples):
+    def check(content):
+        sentence = attempt(reader.read, content)
+        assert sentence is None or "\n" not in sentence
+
+    explore(check, examples, st.binary(max_size=64) | changed(reader.seeds))
 
 
-def check_reader(reader, data):
-    """Any bytes, or those of a whole file that were changed."""
-    content = data.draw(st.binary(max_size=64) | changed(reader.seeds))
-    sentence = attempt(reader.read, content)
-    assert sentence is None or "\n" not in sentence
-
-
-@pytest.mark.parametrize("name", NAMES_OF_READERS)
-@settings(FEW, max_examples=6)
-@given(data=st.data())
-def test_a_reader_reads_or_refuses_anything(name, readers, data):
-    check_reader(readers[name], data)
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_reader_reads_or_refuses_random_bytes(name, readers):
+    check_reader(readers[name], 6)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*NAMES_OF_READERS, *OF_MODELS])
-@settings(FEW, max_examples=100)
-@given(data=st.data())
-def test_a_reader_reads_or_refuses_much_of_anything(name, readers_of_models, data):
-    check_reader(readers_of_models[name], data)
+@pytest.mark.parametrize("name", [*PLAIN, *OF_MODELS])
+def test_a_reader_reads_or_refuses_many_random_bytes(name, readers_of_models):
+    check_reader(readers_of_models[name], 60)
 
 
 def test_every_reader_is_tried(readers):
-    assert set(NAMES_OF_READERS) == set(readers)
+    assert set(PLAIN) == set(readers)

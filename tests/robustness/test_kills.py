@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 
 class Killed:
-    """A command in a folder that is killed now and then."""
+    """A command in a folder that is killed repeatedly."""
 
     def __init__(self, warm, folder, line):
         self.warm, self.folder, self.words = warm, folder, line.split()
@@ -37,18 +37,18 @@ class Killed:
         write_npz(GRAPH, folder / "clusters.npz")
 
     def start(self):
-        """Begin it, or go on with what there is."""
+        """Start it, or resume from its checkpoints."""
         more = ["--resume"] if list(self.folder.glob("run*.safetensors")) else []
         return self.warm.start(self.folder, *self.words, *more)
 
     def finish(self):
-        """To its end: the model's bytes."""
+        """Run it to its end; the model's bytes."""
         status, _, err = self.warm.end(self.start())
         assert status == 0, err
         return (self.folder / "model.safetensors").read_bytes()
 
     def kill(self, moment):
-        """Begin it and kill it when a moment has come; whether it was running still."""
+        """Start it and kill it at a moment; whether it was still running."""
         process = self.start()
         moment(self.folder)
         os.kill(process, signal.SIGKILL)
@@ -57,7 +57,7 @@ class Killed:
         return status != 0
 
     def require_readable(self):
-        """Every file is whole, or has a name that no command takes for one."""
+        """Every file is whole, or has a temporary name."""
         for path in self.folder.iterdir():
             if path.name == "model.safetensors":
                 kn.load_model(path, graph=GRAPH)
@@ -68,12 +68,12 @@ class Killed:
 
 
 def after(seconds):
-    """A moment of a life of so many seconds."""
+    """The moment after so many seconds."""
     return lambda folder: time.sleep(seconds)
 
 
 def while_writing(count, seconds):
-    """The moment in which a file is seen for the so-manieth time that is being written."""
+    """The moment in which so many files have been seen while being written."""
 
     def wait(folder):
         seen, deadline = set(), time.monotonic() + seconds
@@ -101,7 +101,7 @@ def test_a_run_that_is_killed_at_random_moments_ends_with_the_same_bytes(warm, t
             kills += run.kill(moment)
             written += 1
             run.require_readable()
-            assert written < 5 * KILLS, "it is over before it can be killed"
+            assert written < 5 * KILLS, "it ends before it can be killed"
         assert run.finish() == expected
         run.require_readable()
     sys.stdout.write(f"{name}: seed {SEED + number}, killed {kills} of {written} times, {life:.2f} s long\n")

@@ -1,4 +1,4 @@
-"""A release says one version everywhere, and its archives hold what the repository tracks and no more."""
+"""A release has one version everywhere, and its archives hold exactly the tracked files."""
 
 import re
 import subprocess
@@ -34,7 +34,7 @@ def test_the_version_is_the_same_everywhere():
     ]  # fmt: skip
 
 
-def test_workflows_ask_for_no_more_rights_than_they_need():
+def test_workflows_have_only_the_rights_they_need():
     assert set(WORKFLOWS) == {"test", "publish"}
     for text in WORKFLOWS.values():
         workflow = yaml.safe_load(text)
@@ -46,7 +46,7 @@ def test_workflows_ask_for_no_more_rights_than_they_need():
         assert "secrets." not in text
 
 
-def test_workflows_try_every_python_that_the_package_names():
+def test_workflows_test_every_python_of_the_classifiers():
     fast = yaml.safe_load(WORKFLOWS["test"])["jobs"]["fast"]["strategy"]["matrix"]
     named = [one.rpartition(" ")[2] for one in project()["classifiers"] if "Python :: 3." in one]
     assert fast["python"] == named
@@ -70,7 +70,7 @@ def test_wheel_and_sdist_hold_what_is_tracked_and_no_path_of_this_machine(tmp_pa
     held = build_release.content(wheel)
     for name in ("py.typed", "io/cora.npz", "io/datasets.toml", "viz/explorer/static/index.html"):
         assert f"kernode/{name}" in held
-    # A file that is missing, and one that nobody tracks, would be found.
+    # A missing file and an untracked one are found.
     assert build_release.faults(sdist, wheel, files | {"src/kernode/new.py"}) == [
         "the wheel lacks kernode/new.py",
         "the sdist lacks src/kernode/new.py",

@@ -24,7 +24,7 @@ for size in range(200):
 """
 
 
-def test_who_writes_a_file_at_the_same_time_tears_nothing(tmp_path):
+def test_concurrent_writers_leave_a_whole_file(tmp_path):
     path = tmp_path / "shared"
     path.write_bytes(b"a" * 1000)
     orphan = tmp_path / f".shared.{'0' * 16}"
@@ -56,7 +56,7 @@ class Together:
         write_npz(GRAPH, folder / "clusters.npz")
 
     def run(self, line, before=""):
-        """What each of them said; {} is its number."""
+        """The report of each; {} is its number."""
         lines = [line.replace("{}", str(number)).split() for number in range(AT_ONCE)]
         processes = [self.warm.start(self.folder, *words, before=before) for words in lines]
         ends = [self.warm.end(process) for process in processes]

@@ -1,10 +1,10 @@
-"""Every training that the package offers, short, on a small graph: each leaves files that must never differ.
+"""Every training of the package, short, on a small graph: its files must always be equal.
 
-As a program it runs them in a process of their own, in their order or backwards, whole or interrupted::
+As a program it runs them in a separate process, in this order or backwards, whole or interrupted::
 
     python tests/robustness/trainings.py FOLDER [--backwards] [--interrupted] [NAME …]
 
-Names come from the registries, so that a new variant, candidate or baseline is among them by itself.
+Names come from the registries, so that new variants, candidates and baselines are included.
 """
 
 import json
@@ -49,34 +49,34 @@ TIMES = ("seconds_total", "seconds_per_epoch", "seconds_training", "seconds", "p
 
 
 class _PowerCut(Callback):
-    """End a run after so many epochs of whatever trains."""
+    """End a run after so many epochs in all."""
 
     def __init__(self, way):
         self.way = way
 
     def on_epoch_end(self, loop):
-        self.way.told += 1
-        if self.way.told == self.way.cut_after:
+        self.way.epochs += 1
+        if self.way.epochs == self.way.cut_after:
             raise PowerCutError
 
 
 @dataclass
 class Way:
-    """How a training runs: into a folder, and to its end, or until the power fails after some epochs."""
+    """How a training runs: into a folder, to its end or until the power fails after some epochs."""
 
     folder: Path
     bits: int = 32
     checkpoint: Checkpoint | None = None
     cut_after: int | None = None
-    told: int = field(default=0, init=False)
+    epochs: int = field(default=0, init=False)
 
     def run(self, seeds=(3, 4), **more):
-        """What a training needs."""
+        """The run that a training takes."""
         return Run(seeds, Place.of(self.bits), self.callbacks, **more)
 
     @property
     def callbacks(self):
-        """The checkpoint, if there is one, and what ends a run."""
+        """The checkpoint, if there is one, and the power cut."""
         return (*(() if self.checkpoint is None else (self.checkpoint,)), _PowerCut(self))
 
     def write(self, model, report=None, graph=None, name="model"):
@@ -87,7 +87,7 @@ class Way:
 
 
 def variant(name, way):
-    """A variant of the node classifiers, or a choice among some; then once more on all labels."""
+    """A variant of the node classifiers, or a choice among several; then again on all labels."""
     epochs = TO_THE_LAST_RUNG if name == AUTO else EPOCHS
     methods = {
         one: parts if parts[0].closed_form else _shorter(*parts, epochs)
@@ -109,7 +109,7 @@ def link_variant(name, way):
 
 
 def all_edges(name, way):
-    """The same on all edges, for vectors of nodes."""
+    """The same on all edges, for embeddings."""
     way.write(_links(kn.LinkKernelTransformer, name, way).model_, graph=GRAPH)
 
 
@@ -127,16 +127,16 @@ def threads(name, way):
     way.write(fit_candidates(task, methods).model)
 
 
-def contestant(name, way):
-    """What a method of ``kernode compare`` may choose from."""
+def candidates_of_method(name, way):
+    """The candidates of a method of ``kernode compare``."""
     task = NodeTask.of_splits(GRAPH, [_split(0)], way.run((0,)))
     for number, one in enumerate(candidates_of(METHODS[name], GRAPH)):
         parts = _shorter(one.method, one.training)
         way.write(fit_candidates(task, {name: parts}).model, name=f"model-{number}")
 
 
-def figures_beside(way):
-    """What stands beside every accuracy and every AUC: no models, but figures."""
+def baseline_figures(way):
+    """The baselines of every accuracy and every AUC: figures without models."""
     split = _split(0)
     nodes = NodeTask.of_splits(GRAPH, [split], way.run((0,))).nodes
     found = {
@@ -147,7 +147,7 @@ def figures_beside(way):
 
 
 def command(line, way):
-    """Commands, one after the other; {} is the folder of what they read and write."""
+    """Commands, one after the other; {} is the folder of their files."""
     write_npz(GRAPH, way.folder / "clusters.npz")
     for number, words in enumerate(line.replace("{}", str(way.folder)).split(" && ")):
         said, before = StringIO(), sys.argv
@@ -173,7 +173,7 @@ def _split(seed):
 
 
 def without_times(values):
-    """A report without what no two runs share: seconds and memory."""
+    """A report without seconds and memory, which differ between runs."""
     if isinstance(values, dict):
         return {name: without_times(value) for name, value in values.items() if name not in TIMES}
     return [without_times(value) for value in values] if isinstance(values, list) else values
@@ -185,7 +185,7 @@ LINKS: dict[str, Training] = {
     **{f"links {name}": partial(link_variant, name) for name in LINK_VARIANTS},
     **{f"links {name} --all-edges": partial(all_edges, name) for name in LINK_VARIANTS},
 }
-RIVALS: dict[str, Training] = {f"compare {name}": partial(contestant, name) for name in METHODS}
+RIVALS: dict[str, Training] = {f"compare {name}": partial(candidates_of_method, name) for name in METHODS}
 _RUN = "--epochs 5 --replicas 2 --split 0.5/0.25/0.25 --set run.threads=1"
 _FIT = f"fit {{}}/clusters.npz {_RUN} -o {{}}/m.safetensors"
 COMMANDS: dict[str, Training] = {
@@ -203,7 +203,7 @@ COMMANDS: dict[str, Training] = {
     }.items()
 }
 THREADS: dict[str, Training] = {f"{name} on two threads": partial(threads, name) for name in ("k1", "gat")}
-TRAININGS = {**NODES, **LINKS, **RIVALS, **THREADS, **COMMANDS, "baselines": figures_beside}
+TRAININGS = {**NODES, **LINKS, **RIVALS, **THREADS, **COMMANDS, "baselines": baseline_figures}
 
 
 def interrupted(name, folder):
@@ -222,7 +222,7 @@ def interrupted(name, folder):
 
 
 def main(words):
-    """Do some of them, or all."""
+    """Run some of them, or all."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     options = {word for word in words if word.startswith("--") and word not in TRAININGS}
