@@ -110,17 +110,6 @@ def test_similar_nodes_are_those_of_the_gram_matrix_of_every_run(kernode, graph_
         assert found[f"{name}_std"] == pytest.approx(np.std(runs, ddof=1), abs=1e-3)
 
 
-def test_similar_nodes_of_a_fixed_split_are_what_the_saved_model_finds(kernode):
-    fit = ("fit", "cora", "--variant", "n1", "--epochs", 5, "--replicas", 1)
-    found = json.loads(kernode(*fit, "--json")[1])["test"]["similarity"]
-    graph, split = kn.load("cora")
-    gram = kn.load_model("cora-n1.safetensors").kernel_.gram(split.test)
-    expected = slow_similarity(gram, graph.labels[split.test])
-    assert list(found["runs"][0].values()) == pytest.approx(expected, abs=0.01)  # float32 rounds as it likes
-    line = f"{found['map']:.2f} % mAP, {found['precision_at_10']:.2f} % precision at 10"
-    assert line in kernode(*fit)[1]
-
-
 def settings_in(part):
     """Every setting of a part and of the parts within, by name; a part's kind under its own name."""
     for name, value in part.items():
@@ -213,19 +202,6 @@ def test_own_file_named_like_a_data_set_is_not_taken_for_it(kernode, tmp_path):
     assert json.loads(out)["split"] == "jk"
 
 
-def test_smoother_reports_every_run(kernode):
-    report = json.loads(kernode("fit", "cora", "--variant", "smoother", "--replicas", 3, "--json")[1])
-    assert len(report["test"]["runs"]) == 3
-
-
-def test_fixed_split_has_an_ensemble_and_cora_is_found_by_name(kernode):
-    status, out, _ = kernode("fit", "cora", "--variant", "n1", "--epochs", 3, "--replicas", 2, "--json")
-    report = json.loads(out)
-    assert status == 0
-    assert report["split"] == "fastgcn"
-    assert report["test"]["ensemble_accuracy"] is not None
-
-
 def test_nan_feature_names_file_node_and_column(kernode):
     features = np.array(GRAPH.features)
     features[7, 3] = np.nan
@@ -297,19 +273,6 @@ def test_loss_that_is_no_number_is_a_warning_or_an_end(kernode, graph_file):
     assert "warning: the loss was not finite from epoch" in err
 
 
-def test_single_training_node_is_a_warning_not_an_end(kernode, tmp_path):
-    labels = GRAPH.labels.copy()
-    labels[labels == 2] = -1
-    labels[2] = 2
-    write_npz(kn.Graph(GRAPH.adjacency, GRAPH.features, labels, name="rare"), tmp_path / "rare.npz")
-    warned = False
-    for seed in range(4):  # the one node of class 2 is a training node in most splits
-        status, _, err = kernode("fit", tmp_path / "rare.npz", *QUICK, "--seed", seed, "--replicas", 1)
-        assert status == 0
-        warned |= "has a single training node" in err
-    assert warned
-
-
 def test_out_that_cannot_be_written_is_said_before_training(kernode, graph_file):
     (kernode.folder / "taken").mkdir()
     fails(kernode("fit", graph_file, "-o", "taken"), 2, "taken is a folder")
@@ -340,14 +303,6 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
 def test_options_without_effect_are_refused(kernode, graph_file, variant, option, value):
     result = kernode("fit", graph_file, "--variant", variant, "--set", f"{option}={value}")
     fails(result, 2, f"--set {option}=")
-
-
-def test_a_model_that_is_replaced_is_said(kernode, graph_file):
-    """Another method's model of the same data has the same name unless one is given."""
-    first = kernode("fit", graph_file, *QUICK)[1]
-    second = kernode("fit", graph_file, *QUICK, "--set", "map=gat")[1]
-    assert "which replaced" not in first
-    assert "clusters.safetensors, which replaced a file of that name" in second
 
 
 def test_a_model_is_no_graph(kernode, graph_file):

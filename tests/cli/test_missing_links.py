@@ -66,16 +66,6 @@ def test_the_command_knows_the_held_out_friends_too(friends):
     assert [(str(row["other"]), row["probability"]) for row in report["missing"]] == python
 
 
-def test_an_own_split_keeps_its_held_out_edges_in_the_file(friends):
-    """Edges were split by the user; from the file, theirs were suggested again."""
-    split = split_edges(kn.read_table("friends.csv", "people.csv"), seed=3, test=0.3)
-    links = kn.LinkPredictor(epochs=10).fit(split)
-    links.save("own.safetensors", with_graph=True)
-    for asked in (links, kn.load_model("own.safetensors"), kn.load_model("own.safetensors", split.graph)):
-        assert not pairs_of(asked.missing_links(k=700)) & friends.pairs
-    assert friends.kernode("predict-links own.safetensors -k 3").out.count("\n") == 4
-
-
 def test_edges_beside_the_pairs_that_were_given_are_not_missing(friends):
     """Half of the friendships trained as pairs; the other half was known already."""
     graph = kn.read_table("friends.csv", "people.csv")
@@ -110,18 +100,6 @@ def test_a_model_of_classes_has_no_links(friends):
     asked = "predict-links links.safetensors --graph friends.csv --nodes people.csv"
     assert "no node of 'friends' is called 'nobody'" in friends.kernode(f"{asked} nobody").refusal
     assert "--count" in friends.kernode(f"{asked} -k 0").refusal
-
-
-def test_positions_are_positions_where_names_are_integers(workspace):
-    """Positions from 0 were meant, and said so; the links of the node that is called so came back."""
-    n = 12
-    ring = [(i, (i + 1) % n) for i in range(n)] + [(i, (i + 2) % n) for i in range(n)]
-    graph = kn.Graph.from_edges(ring, np.eye(n), node_names=list(range(n))[::-1])
-    links = kn.LinkPredictor(epochs=3).fit(graph)
-    for one in (kn.positions([5]), kn.positions(5)):
-        assert links.missing_links(one) == links.missing_links("6") != links.missing_links("5")
-    with pytest.raises(kn.InputError, match="Got 2 nodes"):
-        links.missing_links(["5", "6"])
 
 
 def test_pairs_that_are_edges_only_as_positions_are_not_taken_as_names(workspace):
@@ -165,3 +143,13 @@ def test_the_next_command_that_links_prints_is_one(friends):
     assert friends.kernode(f"{following} -k 3 --quiet").err == ""
     report = friends.kernode(f"{following} -k 3 --json").json
     assert report["repairs"][0]["what"] == "lacked one of the two nodes"
+
+
+def test_an_own_split_keeps_its_held_out_edges_in_the_file(friends):
+    """Edges were split by the user; from the file, theirs were suggested again."""
+    split = split_edges(kn.read_table("friends.csv", "people.csv"), seed=3, test=0.3)
+    links = kn.LinkPredictor(epochs=10).fit(split)
+    links.save("own.safetensors", with_graph=True)
+    for asked in (links, kn.load_model("own.safetensors"), kn.load_model("own.safetensors", split.graph)):
+        assert not pairs_of(asked.missing_links(k=700)) & friends.pairs
+    assert friends.kernode("predict-links own.safetensors -k 3").out.count("\n") == 4

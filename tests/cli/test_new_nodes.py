@@ -2,7 +2,6 @@
 
 import csv
 import io
-import shutil
 
 import numpy as np
 import pytest
@@ -102,16 +101,6 @@ def test_a_model_without_its_graph_is_told_where_it_is(packages):
     assert "imports.csv does not hold 'imports'" in packages.kernode(asked).refusal
 
 
-def test_nodes_without_features_are_not_passed_over(packages):
-    """The graph was forgotten altogether: ten packages would have had no features, without a word."""
-    packages.kernode(FIT)
-    answer = packages.kernode("predict model.safetensors --graph new-imports.csv --nodes new.csv")
-    assert answer.status == 0
-    assert "kernode: warning: edges mention 10 nodes that are not listed, without features" in answer.err
-    assert "--new-edges new-imports.csv --new-nodes new.csv" in answer.err
-    assert packages.kernode("predict model.safetensors --graph imports.csv --nodes packages.csv").err == ""
-
-
 def test_what_could_mean_two_things_is_asked(packages):
     """Half of the old packages are listed again, and the others only mentioned."""
     packages.kernode(f"{FIT} --with-graph")
@@ -122,21 +111,6 @@ def test_what_could_mean_two_things_is_asked(packages):
         "predict model.safetensors --graph new-imports.csv --nodes mixed.csv --set table.as_new_graph=true"
     )
     assert len(rows(whole.out)) == 12
-
-
-def test_a_whole_graph_and_a_foreign_one_are_taken_as_such(packages):
-    """The next release lists every package; another system's tables share none."""
-    packages.kernode(f"{FIT} --with-graph")
-    everyone = (packages.folder / "packages.csv").read_text() + "fresh,115,50,\n"
-    packages.write("all.csv", everyone)
-    edges = (packages.folder / "imports.csv").read_text() + "fresh,p2\n"
-    packages.write("all-imports.csv", edges)
-    report = packages.kernode("predict model.safetensors --graph all-imports.csv --nodes all.csv --json").json
-    assert report["nodes"] == 61
-    packages.table("strange.csv", ("id", "lines", "stars"), [("x", 115, 50), ("y", 310, 5)])
-    packages.table("strange-imports.csv", ("source", "target"), [("x", "y")])
-    answer = packages.kernode("predict model.safetensors --graph strange-imports.csv --nodes strange.csv")
-    assert [*rows(answer.out)] == ["x", "y"]
 
 
 def test_the_grown_model_is_kept_and_grows_on(packages):
@@ -166,15 +140,6 @@ def test_the_grown_model_is_kept_and_grows_on(packages):
     assert packages.kernode("predict larger.safetensors --json").json["nodes"] == 62
 
 
-def test_a_file_of_ones_own_called_cora_is_not_cora(packages):
-    """Edges were called cora.csv; the built-in data set of that name was asked about instead."""
-    shutil.copy("imports.csv", "cora.csv")
-    packages.kernode(FIT.replace("imports.csv", "cora.csv"))
-    assert (
-        "without 'cora', the graph it learned from" in packages.kernode("predict model.safetensors").refusal
-    )
-
-
 def odd_tables(packages):
     """What arrives has a class that nobody has, a node without a row, and a row with a comma too many."""
     packages.write("odd.csv", "id,lines,stars,needs\nfresh,115,50,purple\nbad,1,2,3,4\n")
@@ -194,34 +159,3 @@ def test_what_was_done_to_new_tables_is_said_beside_an_answer_on_stdout(packages
     assert "standardised" not in answer.err
     assert packages.kernode(f"{asked} --quiet").err == ""
     assert packages.kernode("predict model.safetensors").err == ""
-
-
-def test_a_saved_model_is_named_with_what_it_replaced(packages):
-    """Last month's model was saved over without a word."""
-    packages.kernode(f"{FIT} --with-graph")
-    arriving = "--new-nodes new.csv --new-edges new-imports.csv --save larger.safetensors"
-    extend = f"predict model.safetensors {arriving}"
-    first = packages.kernode(extend)
-    assert "kernode: the model with the larger graph written to larger.safetensors\n" in first.err
-    again = "written to larger.safetensors, which replaced a file of that name"
-    assert again in packages.kernode(extend).err
-    assert again in packages.kernode(f"{extend} -o out.csv").out
-    assert packages.kernode(f"{extend} --json").json["replaced"] is True
-    assert packages.kernode(f"{extend} --quiet").err == ""
-
-
-def test_an_encoding_that_is_said_reaches_the_graphs_tables(packages):
-    """Packages are of Windows-1250, the old ones and the new ones."""
-    for name in ("packages.csv", "imports.csv"):
-        text = (packages.folder / name).read_text().replace("p7,", "Ťapa,").replace(",p7\n", ",Ťapa\n")
-        packages.write(name, text, "cp1250")
-    assert packages.kernode(f"{FIT} --set table.encoding=cp1250").status == 0
-    packages.table("new.csv", ("id", "lines", "stars"), [("Žofie", 115, 50)], "cp1250")
-    packages.table("new-imports.csv", ("source", "target"), [("Žofie", "Ťapa")], "cp1250")
-    asked = "predict model.safetensors --graph imports.csv --nodes packages.csv --new-nodes new.csv"
-    answer = packages.kernode(f"{asked} --new-edges new-imports.csv --set table.encoding=cp1250")
-    assert [*rows(answer.out)] == ["Žofie"], answer.err
-    graph = kn.read_table("imports.csv", "packages.csv", label="needs", encoding="cp1250")
-    model = kn.load_model("model.safetensors", graph)
-    grown = model.extend(None, "new.csv", "new-imports.csv", encoding="cp1250")
-    assert grown.predict(["Žofie"])[0] == rows(answer.out)["Žofie"]["class"]

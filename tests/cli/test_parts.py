@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands import fails
 from kernode import storage
 from kernode.cli.parts import known_parts, parse_part
 from kernode.errors import InputError
 from kernode.kernels import RBF, BaseKernel, Linear, Normalized, Polynomial, Product, Sum
 from kernode.maps import GAT, GCN, FeatureMap, HopMLP, Smoother
-from refusals import refused
 
 
 @pytest.mark.parametrize(
@@ -62,11 +60,6 @@ def test_wrong_text_is_refused(text):
     assert caught.value.fields["setting"] == "kernel"
 
 
-def test_maps_cannot_be_added():
-    with refused("setting", setting="map"):
-        parse_part("gcn + gat", FeatureMap, "map")
-
-
 @given(st.text(max_size=30))
 def test_any_text_is_a_kernel_or_one_sentence(text):
     with suppress(InputError):
@@ -98,10 +91,3 @@ def test_parts_reach_the_model(kernode, graph_file, variant):
     method = storage.read_tensors("m.st", "model")[1]["method"]
     assert (method["map"]["kind"], method["map"]["hidden"]) == ("GCN", [8])
     assert (method["kernel"]["kind"], method["kernel"]["right"]["gamma"]) == ("Sum", 0.5)
-
-
-def test_wrong_parts_are_one_sentence_of_the_command(kernode, graph_file):
-    fails(kernode("fit", graph_file, "--set", "kernel=rbg"), 2, "'rbg'", "--set kernel=")
-    fails(kernode("links", graph_file, "--set", "map=gcm"), 2, "'gcm'", "--set map=")
-    fails(kernode("fit", graph_file, "--set", "loss.objective=luck"), 2, "luck")
-    assert not any(kernode.folder.iterdir())

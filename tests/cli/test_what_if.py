@@ -111,14 +111,3 @@ def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, 
 )
 def test_what_no_table_could_hold_is_one_sentence(kernode, of_tables, options, words):
     fails(kernode("explain", of_tables, "n4", *options), 2, words)
-
-
-def test_a_year_is_not_taken_for_so_many_deviations(of_tables, model):
-    with pytest.raises(kn.InputError):
-        kn.load_model(model).what_if(0, columns={"year": 1})
-    model = kn.load_model(of_tables)
-    with pytest.raises(kn.InputError):
-        model.what_if("n4", features={"year": 2000})
-    assert model.what_if("n4", features={"venue=A": 1, "venue=B": 0}).after
-    years = (2003, np.int64(2003), np.float32(2003), "2003")
-    assert len({model.what_if("n4", columns={"year": year}).after for year in years}) == 1

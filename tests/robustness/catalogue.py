@@ -142,7 +142,6 @@ GRAPHS_IN_FILES = (
     ),
     Command("data convert edges.csv -o graph.xlsx", WRONG_USE, ("graph.xlsx", "FILE.npz")),
     Command("data convert edges.csv", WRONG_USE, ("--out",)),
-    Command("data fetch coar", WRONG_USE, ("no data set 'coar'",)),
 )  # fmt: skip
 
 SPLITS = (

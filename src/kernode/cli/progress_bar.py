@@ -1,4 +1,4 @@
-"""What a command shows of trainings: their epochs on a progress bar."""
+"""The callback that shows the epochs of trainings on progress bars."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class ProgressBar(Callback):
         self._begin, self._notes, self._last = begin, [notes], 0.0
         self._bars: dict[str, Advance] = {}
 
-    def tell_notes(self) -> None:
+    def show_notes(self) -> None:
         """Call ``notes`` unless it was done."""
         while self._notes:
             self._notes.pop()()
 
     def on_fit_begin(self, loop: TrainingLoop) -> None:
         """Begin a bar."""
-        self.tell_notes()
+        self.show_notes()
         if loop.name not in self._bars:
             self._bars[loop.name] = self._begin(loop.epochs, loop.name)
 
