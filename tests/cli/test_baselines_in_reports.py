@@ -59,19 +59,6 @@ def test_a_report_on_nodes_that_taught_says_so():
         model.report(range(60), graph.labels)
 
 
-def test_classes_in_other_words_are_translated_or_refused():
-    """Trained on numbers and scored by names; both are the graph's. Other words are not."""
-    graph = clustered_graph()
-    model = kn.NodeKernelClassifier("n1", epochs=20).fit(range(40), graph.labels[:40], graph=graph)
-    rest, names = np.arange(40, 60), np.array(graph.class_names)
-    by_number = model.score(rest, graph.labels[rest])
-    assert by_number == model.score(rest, names[graph.labels[rest]]) > 0.5
-    assert model.report(rest, names[graph.labels[rest]])["accuracy_mean"] == pytest.approx(100 * by_number)
-    for judge in (model.score, model.report):
-        with pytest.raises(kn.InputError, match="no class in y, such as 'tea'"):
-            judge(rest, ["tea"] * 20)
-
-
 @pytest.mark.parametrize(("ends", "status"), [(MemoryError, 1), (KeyboardInterrupt, 130)])
 def test_a_model_that_was_not_judged_is_not_lost(workspace, shop, monkeypatch, ends, status):
     """The run of a night was done when the baselines took the rest of the memory."""

@@ -48,13 +48,6 @@ def test_arrow_up_and_enter_loses_nothing(workspace):
     assert "belongs to another run: its " in workspace.kernode(f"{line} --seed 3 --resume").refusal
 
 
-def test_resume_of_a_file_that_is_not_there_is_no_new_run(workspace):
-    """The file's name was mistyped, after waiting for the 20 epochs that were left of 800."""
-    said = workspace.kernode(f"{RUN} --checkpoint rum.safetensors --resume").refusal
-    assert "there is no rum.safetensors" in said
-    assert "(--resume)" in said
-
-
 def test_a_file_of_hers_that_is_no_checkpoint_stays(workspace):
     """The name of the model was typed after --checkpoint."""
     assert workspace.kernode(f"{RUN} -o shop.safetensors").status == 0

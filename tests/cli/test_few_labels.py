@@ -27,14 +27,6 @@ def test_six_labels_all_train_and_no_figure_is_made_up(workspace):
     assert [*workspace.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
 
 
-def test_two_labels_train_with_defaults(workspace):
-    """Two people are known, one of each team."""
-    write(workspace, {0: "A", 11: "B"})
-    answer = workspace.kernode(f"{FIT} --predictions out.csv")
-    assert "too few to hold some out: nothing was chosen" in answer.err
-    assert [*workspace.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
-
-
 def test_a_node_without_a_class_never_trains_a_class_called_minus_one():
     """All nodes and all labels are passed, −1 among them."""
     graph = kn.Graph.from_edges([(0, 1), (1, 2)], np.eye(3), [0, 1, -1])

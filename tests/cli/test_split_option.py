@@ -33,21 +33,6 @@ def test_a_table_of_parts_is_the_split_of_all_runs(workspace, shop, told):
     assert sorted(graph.node_names[split.test]) == sorted(str(one) for one in shop.ids[45:])
 
 
-def test_masks_of_ten_columns_are_a_split_for_each_run(workspace, told):
-    """PyG's ten masks were saved, and each of the runs has its own."""
-    of = np.random.default_rng(0).permuted(np.tile(np.arange(60) % 3, (3, 1)), axis=1).T
-    np.savez("masks.npz", train_mask=of == 0, val_mask=of == 1, test_mask=of == 2)
-    both = workspace.kernode(f"{told} {QUICK} --split masks.npz --json").json["test"]["runs"]
-    second = workspace.kernode(f"{told} {QUICK} --replicas 1 --seed 1 --split masks.npz --json").json["test"][
-        "runs"
-    ]
-    assert second == both[1:]
-    assert (
-        "3 splits, for seeds 0 to 2, and none for seed 3"
-        in workspace.kernode(f"{told} --replicas 4 --split masks.npz").refusal
-    )
-
-
 @pytest.mark.slow
 def test_a_search_takes_the_same_file(workspace, told):
     """A search on the split of the group says how to use what was found there."""

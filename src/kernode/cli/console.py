@@ -127,7 +127,7 @@ def print_table(table: Table) -> None:
 
 
 Advance = Callable[[float, str], None]  # steps done, and a text to show with them
-Begin = Callable[..., Advance]  # (total, name=""): begin a task of so many steps, by the title and this name
+Begin = Callable[..., Advance]  # (total, name=""): the task of so many steps, by the title and this name
 
 
 @contextmanager
@@ -149,10 +149,9 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
         disable=quiet or not console.is_terminal,
     )
 
+    @cache
     def begin(total: float, name: str = "") -> Advance:
-        return start(f"{title} · {name}" if name else title, total)
-
-    def start(name: str, total: float) -> Advance:
+        name = f"{title} · {name}" if name else title
         task, last = bars.add_task(name, total=total, text=""), time.monotonic()
 
         def advance(done: float, text: str) -> None:
@@ -168,6 +167,6 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
 
         return advance
 
-    start_once = cache(start)  # the same step of another graph has another total
-    with bars, progress_listener(lambda what, done, total: start_once(what, total)(done, "")):
+    # the same step of another graph has another total
+    with bars, progress_listener(lambda what, done, total: begin(total, what)(done, "")):
         yield begin

@@ -46,7 +46,7 @@ def require_shares(command: str) -> None:
     if processes() > 1 and command not in TAKE_SHARES:
         commands = f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}"
         sentence = (
-            f"kernode {command} runs in one process. Start it without torchrun, which is for {commands}."
+            f"kernode {command} is for one process: start it without torchrun, which is for {commands}."
         )
         raise InputError(sentence, "unsupported")
 

@@ -58,6 +58,7 @@ def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
     except KernodeError as error:
         raise InputError(f"{path}: {error}", error.code, **error.fields, path=path) from None
     except (TypeError, ValueError, RecursionError) as error:  # not TOML, or a value of a wrong type
-        sentence = f"{path} cannot be used: {error}."
+        is_toml = not isinstance(error, tomllib.TOMLDecodeError | UnicodeDecodeError | RecursionError)
+        sentence = f"{path} cannot be used: {'' if is_toml else 'it is not TOML: '}{error}."
         raise InputError(sentence, "wrong-file", path=path, setting="settings") from None
     return variant.lower(), settings
