@@ -15,10 +15,10 @@ from typing import Annotated
 
 import typer
 
-from kernode.cli import data, moved
+from kernode.cli import data
 from kernode.cli.console import harmless, warned, write_stdout
 from kernode.cli.log_file import end_log
-from kernode.cli.option_groups import expanded, flag, option
+from kernode.cli.option_groups import FORMER_COMMANDS, MOVED, expanded, flag, option
 from kernode.cli.ranks import begin_rank, has_joined, rank
 from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import Interrupted, KernodeError, kept
@@ -129,7 +129,7 @@ def _explained(error: BaseException) -> tuple[str, int] | None:
         if not sentence:
             return "", error.exit_code  # type: ignore[attr-defined]
         former = sentence.split("'")[1] if sentence.startswith("No such command") else ""
-        now = moved.COMMANDS.get(former) or moved.MOVED.get(getattr(error, "option_name", ""))
+        now = FORMER_COMMANDS.get(former) or MOVED.get(getattr(error, "option_name", ""))
         takes_graph = context is not None and any("--graph" in one.opts for one in context.command.params)
         if "unexpected extra argument" in sentence and takes_graph:
             now = "--graph DATA"

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder
-from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
+from kernode.cli.jobs import JobOptions, JobsOption
 from kernode.cli.option_groups import argument, option
 from kernode.cli.options.graph import DATA_HELP, TableOptions, show_notes
 from kernode.cli.options.run import OutputOptions
@@ -27,12 +27,13 @@ VARIANTS = "default,k3,n1,gcn,gat,sgc,appnp"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings(JobSettings):
+class CompareSettings(JobOptions):
     """How a comparison runs."""
 
     choose_on: str = "5"  # splits that choose a candidate for all; all: each split chooses for itself
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.choose_on != "all" and not (self.choose_on.isdecimal() and int(self.choose_on)):
             raise bad_setting("choose_on", "a number of splits, 1 or more, or all", self.choose_on)
 
@@ -82,9 +83,8 @@ def compare(
         raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
     _check_sizes(split)
     check_folder(results)
-    settings: CompareSettings = tables.part("run")
-    device = JobOptions.of(settings, jobs)
-    choose_on = 0 if settings.choose_on == "all" else int(settings.choose_on)
+    device: CompareSettings = tables.part("run").with_jobs(jobs)
+    choose_on = 0 if device.choose_on == "all" else int(device.choose_on)
 
     from kernode.io.tables import is_table
     from kernode.search.baselines import compared_method

@@ -19,16 +19,16 @@ from kernode.tasks.classes.variants import WORDS, candidates, is_sum
 from kernode.training.run import Run
 
 
-def dry_run(
-    graph: GraphOptions, variant: str, changes: dict[str, Any], run: FitOptions, output: OutputOptions
-) -> None:
+def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOptions) -> None:
     """Print a bound of memory and, of a graph that is at hand, the time, of every method to be tried."""
-    settings = graph.part("run")
+    model.methods()  # wrong settings come before a graph is read
+    settings, variant = graph.part("run"), model.variant
     place = settings.place()
     with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
         one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
-        tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
+        key = sizes.known_as or (WORDS if sizes.filled is not None else "")
+        tried = candidates(variant, key, model._changes)
         tried = {name: pair for name, pair in tried.items() if not pair[0].closed_form} or tried
         found = {name: estimate(sizes, *settings, one_run) for name, settings in tried.items()}
     if output.json:

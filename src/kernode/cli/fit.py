@@ -7,11 +7,10 @@ from typing import Annotated
 
 from kernode.cli.console import print_json
 from kernode.cli.files import WRITERS, check_out
-from kernode.cli.fitting import FitGraphOptions, fit_and_save, print_line, print_report
+from kernode.cli.fitting import FitGraphOptions, fit_and_save, parameters, print_line, print_report
 from kernode.cli.option_groups import flag, option
 from kernode.cli.options.graph import SplitOption
 from kernode.cli.options.run import FitOptions, OutputOptions
-from kernode.cli.settings_file import with_settings
 
 
 def fit(
@@ -43,22 +42,17 @@ def fit(
     those that `kernode tune` found: [bold]--set cora-k3-accuracy.toml[/]
     """
     usual = f"{graph.name}{f'-{variant.lower()}' if variant else ''}.safetensors"
-    changes = graph.method_changes(run.epochs)
-    variant, changes = with_settings(graph.settings_file, "fit", variant, "auto", changes)
+    settings = parameters(graph, run, "fit", variant, "auto")
     check_out(predictions, extensions=WRITERS)
 
     from kernode.estimators.classifier import NodeKernelClassifier
-    from kernode.models.changes import by_part
     from kernode.tasks.classes.evaluation import fit_lines
 
-    settings = graph.part("run")
-    parameters = by_part(**changes, precision=settings.precision)
-    model = NodeKernelClassifier(variant, **parameters, random_state=run.seed, device=settings.device)
+    model = NodeKernelClassifier(**settings)
     if dry_run:
         from kernode.cli.dry_run import dry_run as estimate
 
-        model.methods()
-        estimate(graph, variant, changes, run, output)
+        estimate(model, graph, run, output)
         return
     report, final = fit_and_save(
         model, graph, run, output, usual=usual, predictions=predictions, split=split, again=all_labels

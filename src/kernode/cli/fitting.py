@@ -15,6 +15,7 @@ from kernode.cli.files import check_out, write_table
 from kernode.cli.options.graph import GraphOptions, show_notes
 from kernode.cli.options.run import FitOptions, FitSettings, OutputOptions
 from kernode.cli.options.settings import METHOD
+from kernode.cli.settings_file import with_settings
 from kernode.compute.machine import peak_at
 from kernode.errors import KernodeError, kept
 from kernode.progress import log_event
@@ -25,6 +26,19 @@ class FitGraphOptions(GraphOptions):
     """A graph to fit on, and all settings of a fit."""
 
     takes: ClassVar[dict[str, Any]] = GraphOptions.takes | METHOD | {"run": FitSettings}
+
+
+def parameters(
+    graph: FitGraphOptions, run: FitOptions, command: str, variant: str | None, usual: str
+) -> dict[str, Any]:
+    """Parameters of the estimator that the options mean: of a settings file, of --set, and of the others."""
+    changes = graph.method_changes(run.epochs)
+    variant, changes = with_settings(graph.settings_file, command, variant, usual, changes)
+    from kernode.models.changes import by_part
+
+    settings = graph.part("run")
+    about = {"variant": variant, "random_state": run.seed, "device": settings.device}
+    return by_part(**changes, precision=settings.precision) | about
 
 
 def fit_and_save(

@@ -7,8 +7,8 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self
 
 from kernode.cli.option_groups import option
 from kernode.cli.options.settings import RunSettings
@@ -29,32 +29,25 @@ JobsOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobSettings(RunSettings):
-    """What runs many trainings, through joblib.
+class JobOptions(RunSettings):
+    """What runs many trainings, through joblib, and how many at a time.
 
     loky: processes of this machine; dask: the cluster at DASK_SCHEDULER_ADDRESS; ray: the one at RAY_ADDRESS.
     Without an address they start one here.
     """
 
     backend: Annotated[Literal["loky", "dask", "ray"] | None, option("What runs them.")] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobOptions(JobSettings):
-    """The same, and how many at a time."""
-
     jobs: JobsOption = None
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1 and self.jobs != -1:
             raise bad_setting("jobs", "an integer ≥ 1, or -1 for one per core", self.jobs)
-        if self.backend == "loky" and self.jobs is None:
-            raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
 
-    @classmethod
-    def of(cls, settings: JobSettings, jobs: int | None) -> JobOptions:
-        """Settings of a command with its ``--jobs``."""
-        return cls(**{name: getattr(settings, name) for name in JobSettings.__dataclass_fields__}, jobs=jobs)
+    def with_jobs(self, jobs: int | None) -> Self:
+        """The same with the number of ``--jobs``, if it is given."""
+        if self.backend == "loky" and self.jobs is None and jobs is None:
+            raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
+        return self if jobs is None else replace(self, jobs=jobs)
 
     @property
     def elsewhere(self) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from kernode.cli.console import print_json
-from kernode.cli.fitting import FitGraphOptions, fit_and_save, print_report
+from kernode.cli.fitting import FitGraphOptions, fit_and_save, parameters, print_report
 from kernode.cli.option_groups import flag, option
 from kernode.cli.options.run import FitOptions, OutputOptions
-from kernode.cli.settings_file import with_settings
 
 
 def links(
@@ -37,18 +36,14 @@ def links(
 
     Vectors without any label: [bold]kernode links cora --all-edges[/], then `kernode embed`.
     """
-    usual, changes = "embedding" if all_edges else "auto", graph.method_changes(run.epochs)
-    variant, changes = with_settings(graph.settings_file, "links", variant, usual, changes)
+    settings = parameters(graph, run, "links", variant, "embedding" if all_edges else "auto")
 
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
-    from kernode.models.changes import by_part
     from kernode.tasks.links.evaluation import lines
 
-    settings = graph.part("run")
-    parameters = by_part(**changes, precision=settings.precision)
-    estimator = LinkKernelTransformer if all_edges else LinkPredictor
-    model = estimator(variant, **parameters, random_state=run.seed, device=settings.device)
-    report, _ = fit_and_save(model, graph, run, output, usual=f"{graph.name}-links-{variant}.safetensors")
+    model = (LinkKernelTransformer if all_edges else LinkPredictor)(**settings)
+    usual = f"{graph.name}-links-{model.variant}.safetensors"
+    report, _ = fit_and_save(model, graph, run, output, usual=usual)
     if output.json:
         print_json(report)
         return

@@ -14,7 +14,7 @@ from rich.markup import escape
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_out
 from kernode.cli.fitting import print_line
-from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
+from kernode.cli.jobs import JobOptions, JobsOption
 from kernode.cli.option_groups import option
 from kernode.cli.options.graph import GraphOptions, SplitOption, show_notes
 from kernode.cli.options.run import OutputOptions
@@ -25,7 +25,7 @@ _SHOWN = 5  # trials
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuneSettings(JobSettings):
+class TuneSettings(JobOptions):
     """How a search runs."""
 
     batch: int = 16  # trials that are trained at a time
@@ -33,6 +33,7 @@ class TuneSettings(JobSettings):
     study: Path | None = None  # file of the search, DATA-VARIANT-METRIC.db
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in (("batch", 1), ("folds", 0)):
             if getattr(self, name) < least:
                 raise bad_setting(name, f"an integer ≥ {least}", getattr(self, name))
@@ -75,14 +76,14 @@ def tune(
     Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --set
     cora-k3-accuracy.toml[/]
     """
-    started, settings = time.perf_counter(), graph.part("run")
-    device, folds = JobOptions.of(settings, jobs), settings.folds
+    started, device = time.perf_counter(), graph.part("run").with_jobs(jobs)
+    folds = device.folds
     if metric == "auc" and (folds or split is not None):
         sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
         raise InputError(sentence, "conflict", setting="folds" if folds else "split")
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
-    study, out = settings.study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
+    study, out = device.study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
     check_out(study, out, read=(*graph.inputs, split))
 
     from kernode.io.node_split import is_split_file
@@ -99,7 +100,7 @@ def tune(
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
-                problem, study, trials=trials, batch=settings.batch, place=place, threads=device.threads_each,
+                problem, study, trials=trials, batch=device.batch, place=place, threads=device.threads_each,
                 progress=begin(trials),
             )  # fmt: skip
     if not found.trials:
