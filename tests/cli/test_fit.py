@@ -248,6 +248,14 @@ def test_resume_gives_the_same_model_as_one_run(kernode, graph_file):
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_a_model_that_is_replaced_is_said(kernode, graph_file):
+    """Another method's model of the same data has the same name unless one is given."""
+    first = kernode("fit", graph_file, *QUICK)[1]
+    second = kernode("fit", graph_file, *QUICK, "--set", "map=gat")[1]
+    assert "which replaced" not in first
+    assert "clusters.safetensors, which replaced a file of that name" in second
+
+
 def test_a_model_is_no_graph(kernode, graph_file):
     words = ("--variant", "n1", "--epochs", "1", "--replicas", "1", "-o", "m.safetensors", "--quiet")
     assert kernode("fit", graph_file, *words)[0] == 0

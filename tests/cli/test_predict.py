@@ -54,6 +54,8 @@ def test_model_takes_another_graph_and_refuses_other_columns(kernode, graph_file
     result = kernode("predict", "clusters.safetensors", "--graph", other, "-o", "p.csv")
     fails(result, 2)
     fails(kernode("predict", "clusters.safetensors"), 2, "'clusters'")
+    arriving = ("--graph", graph_file, "--new-edges", "edges.csv")
+    fails(kernode("predict", "clusters.safetensors", *arriving), 2, "was not read from tables")
     fails(
         kernode("predict", "clusters.safetensors", "--graph", graph_file, "-o", "p.xls"),
         2,

@@ -13,7 +13,7 @@ from tasks import LABELS, SPLIT, fit, link_task, split_of
 
 DATA = "synthetic:nodes=150,classes=3,features=8"
 ONLY_COMMANDS = {
-    *("deterministic", "seconds_total", "peak_memory_mb", "model", "trained_again_on"),
+    *("deterministic", "seconds_total", "peak_memory_mb", "model", "replaced", "trained_again_on"),
     *("predictions", "notes", "repairs", "warnings"),
 }
 SECONDS = ("seconds_per_epoch", "seconds_training")

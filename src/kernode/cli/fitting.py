@@ -75,6 +75,7 @@ def fit_and_save(
             model.set_params(replicas=len(seeds), callbacks=[bar, *files, *callbacks]).fit(**given)
             final = model.refit() if again and model.has_unused_labels else model
             bar.show_notes()
+        replaced = out.exists()
         final.save(out, with_graph=run.with_graph)
         if predictions is not None:
             from kernode.cli.predict import predictions as predictions_of
@@ -94,6 +95,7 @@ def fit_and_save(
         "seconds_total": round(time.perf_counter() - started, 3),
         "peak_memory_mb": None if peak is None else round(peak / 1e6, 1),
         "model": str(out),
+        "replaced": replaced,  # a file of that name
         "notes": list(read.notes),
         "repairs": [repair.to_json() for repair in read.repairs],
     }
@@ -119,7 +121,8 @@ def print_report(
         cost += f", {report['threads']} thread{'s' * (report['threads'] > 1)}"
     cost += f", {report['peak_memory_mb']:.0f} MB at most" if report["peak_memory_mb"] else ""
     print_line("time and memory", cost)
-    print_line("model", f"{report['model']}{trained_again}")
+    replaced = ", which replaced a file of that name" * report["replaced"]
+    print_line("model", f"{report['model']}{trained_again}{replaced}")
     if following:
         say(f"Next: [bold]{escape(shlex.join(['kernode', *following]))}[/]")
 

@@ -80,9 +80,11 @@ def predict(
         sentences.append(f"{arrived:,} nodes arrived at the {graph.n_nodes - arrived:,} of {graph.name}")
     if out is not None:
         sentences.append(f"{n:,} nodes of {graph.name} written to {out}")
+    replaced = save is not None and save.exists()
     if save is not None:
         opened.model.save(save, with_graph=True)
-        sentences.append(f"the model with the larger graph written to {save}")
+        instead = ", which replaced a file of that name" * replaced
+        sentences.append(f"the model with the larger graph written to {save}{instead}")
     if abstain is not None:
         sentences.append(
             f"{answered:,} of {n:,} nodes ({coverage:.1f} %) have a class at --abstain {abstain}"
@@ -99,6 +101,7 @@ def predict(
         answered=answered,
         coverage=coverage,
         saved=None if save is None else str(save),
+        replaced=replaced,  # a file of that name
     )  # fmt: skip
 
 

@@ -36,4 +36,4 @@ def predict_links(
     first, other = (names_of(graph, ends).tolist() for ends in pairs.T)
     table: Table = {"node": first, "other": other, "probability": scores.tolist()}
     sentences = [f"{len(pairs):,} missing links of {graph.name} written to {out}"] if out else []
-    opened.show_table(table, out, output, sentences, "missing", count=len(pairs))
+    opened.show_table(table, out, output, sentences, "missing", node=node, count=len(pairs))

@@ -149,6 +149,9 @@ class ModelOptions(SetOptions):
                 "learned from. Give its own tables, or train with kernode fit … --with-graph.",
                 "missing", setting="nodes",
             )  # fmt: skip
+        if old.encoding is None:
+            sentence = f"{old.name!r} was not read from tables. Use model.extend in Python."
+            raise InputError(sentence, "unsupported")
         encoding = self.part("table").encoding
         grown = as_estimator(model, old, device).extend(None, new_nodes, new_edges, encoding=encoding)
         new = grown.graph_
