@@ -82,3 +82,11 @@ def test_ctrl_c_without_a_checkpoint_says_what_would_have_helped(workspace, pres
     *notes, last = stopped.err.splitlines()
     assert all(note.startswith("kernode: input: ") for note in notes)
     assert last == "kernode: interrupted. Nothing was saved; --checkpoint FILE would have kept it."
+
+
+def test_ctrl_c_says_how_many_epochs_the_file_holds(workspace, pressing):
+    """Whole ones: the one that was running is finished first."""
+    pressing(5)
+    stopped = workspace.kernode(f"{RUN} --variant k3 --checkpoint run.safetensors")
+    sentence = "interrupted. run.safetensors holds 5 epochs: the same command with --resume goes on.\n"
+    assert stopped.err.endswith(sentence)

@@ -78,7 +78,7 @@ def test_abstaining_leaves_the_class_empty_and_the_most_probable_readable(kernod
     assert (plain["abstain"], plain["answered"], plain["coverage"]) == (None, 90, 100.0)
     assert plain["calibrated_on"] > 10
     highest = [max(row[f"p_{name}"] for name in "012") for row in plain["predictions"]]
-    threshold = float(np.median(highest))
+    threshold = sorted(highest)[45]  # which is high enough itself
     words = ("predict", "m.safetensors", "--graph", graph_file, "--abstain", threshold)
     facts = json.loads(kernode(*words, "--json")[1])
     rows, answered = facts["predictions"], [one >= threshold for one in highest]
