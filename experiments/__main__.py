@@ -29,8 +29,8 @@ def main() -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            warned.begin()
-            warnings.showwarning = warned.hear
+            warned.clear()
+            warnings.showwarning = warned.showwarning
             app(prog_name="python -m experiments")
     except KernodeError as error:
         typer.echo(f"experiments: {' '.join(str(error).split())}", err=True)

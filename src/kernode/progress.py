@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,12 +40,3 @@ def report_progress(what: str, done: int, total: int) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(what, done, total)
-
-
-@contextmanager
-def timed(what: str) -> Iterator[None]:
-    """Log at DEBUG how long a part took."""
-    started = time.perf_counter()
-    yield
-    seconds = round(time.perf_counter() - started, 3)
-    log_event("part", f"{what} took {seconds:.3f} s", logging.DEBUG, what=what, seconds=seconds)

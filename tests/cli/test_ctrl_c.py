@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import kernode as kn
-from kernode.errors import Interrupted, kept
 from kernode.storage import write_whole
 from pressing import press
 from warm import environment
@@ -59,7 +58,6 @@ LONG = {
     "compare": ("compare cora --results r", {"at": EPOCH}, "0 of 7 comparisons are stored"),
     "compare, jobs": ("compare cora --results r --jobs 2", {"after": 3.0}, "0 of 7 comparisons are stored"),
     "tune": ("tune cora --set run.study=s.db", {"at": EPOCH}, "What is done is in s.db"),
-    "fetch": ("data fetch citeseer --force", {"after": 0.3}, NOTHING),
     "shard": (f"data convert {MORE} -o parts", {"after": 0.3}, NOTHING),
     "dry run": ("fit cora --replicas 200 --dry-run", {"after": 0.5}, NOTHING),
     "similar": ("similar cora.safetensors 35", {"after": 0.02}, NOTHING),
@@ -116,12 +114,6 @@ def started(*words, folder):
         [sys.executable, "-m", "kernode", *words], **pipes, cwd=folder, env=environment(),
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-
-
-def test_the_innermost_says_what_is_kept():
-    with pytest.raises(Interrupted) as caught, kept(lambda: "outer"), kept(lambda: "inner"):
-        raise KeyboardInterrupt
-    assert "inner" in str(caught.value)
 
 
 def test_files_that_are_whole_are_named(command, tmp_path, monkeypatch):

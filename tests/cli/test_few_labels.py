@@ -15,7 +15,6 @@ def write(workspace, labels, n=12):
     workspace.table("people.csv", ("id", "about", "team"), rows)
 
 
-SINGLE = pytest.warns(UserWarning, match="single training node")
 FIT = "fit edges.csv --nodes people.csv --label team --epochs 30 --replicas 1"
 
 
@@ -26,33 +25,6 @@ def test_six_labels_all_train_and_no_figure_is_made_up(workspace):
     assert "none: no node was kept for a test" in answer.out
     assert "6 nodes with a class are too few to keep some for a test" in answer.err
     assert [*workspace.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
-
-
-def test_a_test_of_one_node_says_what_it_is_worth(workspace):
-    """That split is asked for: the figure comes with what it is worth."""
-    write(workspace, {0: "A", 1: "A", 2: "A", 9: "B", 10: "B", 11: "B"})
-    answer = workspace.kernode(f"{FIT} --split 4/1/1")
-    assert "on a single node only: 95 % interval" in answer.out
-
-
-def test_two_labels_train_with_defaults(workspace):
-    """Two people are known, one of each team."""
-    write(workspace, {0: "A", 11: "B"})
-    answer = workspace.kernode(f"{FIT} --predictions out.csv")
-    assert "too few to hold some out: nothing was chosen" in answer.err
-    assert [*workspace.classes("out.csv").values()] == ["A"] * 6 + ["B"] * 6
-
-
-def test_the_karate_club_trains_on_four_members_with_defaults():
-    """Zachary's club from the four members that PyTorch Geometric labels."""
-    networkx = pytest.importorskip("networkx")
-    club = kn.from_networkx(networkx.karate_club_graph(), label="club")
-    with SINGLE, pytest.warns(kn.KernodeWarning, match="4 training nodes"):
-        model = kn.NodeKernelClassifier(epochs=60).fit([0, 4, 8, 24], ["a", "b", "c", "d"], graph=club)
-    assert model.predict([0, 4, 8, 24]).tolist() == ["a", "b", "c", "d"]
-    with SINGLE, pytest.warns(kn.KernodeWarning, match="2 training nodes"):
-        model = kn.NodeKernelClassifier(epochs=60).fit([0, 33], [0, 1], graph=club)
-    assert model.score(club.labels >= 0, club.labels) > 0.8
 
 
 def test_a_node_without_a_class_never_trains_a_class_called_minus_one():

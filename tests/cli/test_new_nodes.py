@@ -1,8 +1,7 @@
-"""Nodes that arrive after a model was trained: the command must say what Python says."""
+"""``kernode predict --new-nodes``: nodes that arrive after a model was trained."""
 
 import csv
 import io
-import shutil
 
 import numpy as np
 import pytest
@@ -39,189 +38,86 @@ def rows(text):
     return {row["node"]: row for row in csv.DictReader(io.StringIO(text))}
 
 
-def in_python(model):
-    """What Python answers about the two that arrived: classes and probabilities."""
-    grown = model.extend(None, "new.csv", "new-imports.csv")
-    return grown.predict(["fresh", "second"]).tolist(), grown.predict_proba(["fresh", "second"]).tolist()
+ARRIVING = "--new-nodes new.csv --new-edges new-imports.csv"
 
 
-def same(table, answers):
-    """To the last digit."""
-    classes, chances = answers
-    assert [*table] == ["fresh", "second"]
-    assert [row["class"] for row in table.values()] == classes
+def same(table, model):
+    """The classes and probabilities that Python gives, to the last digit."""
+    grown, new = model.extend(None, "new.csv", "new-imports.csv"), ["fresh", "second"]
+    assert [*table] == new
+    assert [row["class"] for row in table.values()] == grown.predict(new).tolist()
     found = [[float(value) for name, value in row.items() if name.startswith("p_")] for row in table.values()]
-    assert found == chances
+    assert found == grown.predict_proba(new).tolist()
 
 
-def test_a_new_package_is_what_its_imports_say_not_what_it_looks_like(packages):
-    """A new package imports sklearn everywhere; taken by itself it looked like another."""
+def test_new_nodes_are_classified_within_the_graph(packages):
+    """A new package imports sklearn everywhere; by its own features it looks like another."""
     packages.kernode(f"{FIT} --with-graph")
-    answers = in_python(kn.load_model("model.safetensors"))
-    assert answers[0][0] == "sklearn"
-    arriving = "--new-nodes new.csv --new-edges new-imports.csv"
-    told = rows(packages.kernode(f"predict model.safetensors {arriving}").out)
-    same(told, answers)
-    alone = packages.kernode(
-        "predict model.safetensors --graph new-imports.csv --nodes new.csv --set table.as_new_graph=true"
-    )
-    assert rows(alone.out)["fresh"]["class"] != "sklearn"
-    assert [told["fresh"]["known"], told["second"]["known"]] == ["", "sklearn"]
-
-
-def test_tables_that_mention_old_nodes_are_not_taken_for_a_graph_of_their_own(packages):
-    """It was forgotten that new packages arrive, and there must not be another answer."""
-    packages.kernode(f"{FIT} --with-graph")
-    new = "new-imports.csv --nodes new.csv"
-    sentence = packages.kernode(f"predict model.safetensors --graph {new}").refusal
-    assert "--new-edges new-imports.csv --new-nodes new.csv" in sentence
-    assert "--set table.as_new_graph=…" in sentence
-    assert (
-        "--set table.as_new_graph=…"
-        in packages.kernode(f"embed model.safetensors --graph {new} -o v.csv").refusal
-    )
-    arriving = "--new-nodes new.csv --new-edges new-imports.csv"
-    answer = packages.kernode(f"predict model.safetensors {arriving}")
+    answer = packages.kernode(f"predict model.safetensors {ARRIVING}")
     assert "2 nodes arrived at the 60 of imports" in answer.err
-    report = packages.kernode(f"predict model.safetensors {arriving} --json").json
+    found = rows(answer.out)
+    same(found, kn.load_model("model.safetensors"))
+    assert found["fresh"]["class"] == "sklearn"
+    assert [found["fresh"]["known"], found["second"]["known"]] == ["", "sklearn"]
+    report = packages.kernode(f"predict model.safetensors {ARRIVING} --json").json
     assert [row["known"] for row in report["predictions"]] == [None, "sklearn"]
+    alone = "predict model.safetensors --graph new-imports.csv --nodes new.csv --set table.as_new_graph=true"
+    assert rows(packages.kernode(alone).out)["fresh"]["class"] != "sklearn"
 
 
-def test_a_model_without_its_graph_is_told_where_it_is(packages):
-    """The tables were kept; they must be the very ones."""
-    packages.kernode(FIT)
-    model = kn.load_model("model.safetensors", kn.read_table("imports.csv", "packages.csv", label="needs"))
-    arriving = "--new-nodes new.csv --new-edges new-imports.csv"
-    assert "--with-graph" in packages.kernode(f"predict model.safetensors {arriving}").refusal
-    asked = f"predict model.safetensors --graph imports.csv --nodes packages.csv {arriving}"
-    same(rows(packages.kernode(asked).out), in_python(model))
-    incomplete = asked.replace("--nodes packages.csv ", "")
-    assert "--nodes" in packages.kernode(incomplete).refusal
-    lines = (packages.folder / "imports.csv").read_text().splitlines(keepends=True)
-    packages.write("imports.csv", "".join(lines[:-1]))
-    assert "imports.csv does not hold 'imports'" in packages.kernode(asked).refusal
-
-
-def test_nodes_without_features_are_not_passed_over(packages):
-    """The graph was forgotten altogether: ten packages would have had no features, without a word."""
-    packages.kernode(FIT)
-    answer = packages.kernode("predict model.safetensors --graph new-imports.csv --nodes new.csv")
-    assert answer.status == 0
-    assert "kernode: warning: edges mention 10 nodes that are not listed, without features" in answer.err
-    assert "--new-edges new-imports.csv --new-nodes new.csv" in answer.err
-    assert packages.kernode("predict model.safetensors --graph imports.csv --nodes packages.csv").err == ""
-
-
-def test_what_could_mean_two_things_is_asked(packages):
-    """Half of the old packages are listed again, and the others only mentioned."""
+@pytest.mark.parametrize(("nodes", "mentioned"), [("new.csv", 10), ("mixed.csv", 9)])
+def test_tables_that_mention_old_nodes_are_not_taken_for_a_graph_of_their_own(packages, nodes, mentioned):
     packages.kernode(f"{FIT} --with-graph")
     packages.table("mixed.csv", ("id", "lines", "stars"), [("fresh", 115, 50), ("p2", 310, 5)])
-    sentence = packages.kernode("predict model.safetensors --graph new-imports.csv --nodes mixed.csv").refusal
-    assert "edges mention 9 nodes of 'imports'" in sentence
-    whole = packages.kernode(
-        "predict model.safetensors --graph new-imports.csv --nodes mixed.csv --set table.as_new_graph=true"
-    )
+    new = f"--graph new-imports.csv --nodes {nodes}"
+    sentence = packages.kernode(f"predict model.safetensors {new}").refusal
+    assert f"edges mention {mentioned} nodes of 'imports'" in sentence
+    assert f"--new-edges new-imports.csv --new-nodes {nodes}" in sentence
+    assert "--set table.as_new_graph=…" in sentence
+    assert "table.as_new_graph" in packages.kernode(f"embed model.safetensors {new} -o v.csv").refusal
+    whole = packages.kernode(f"predict model.safetensors {new} --set table.as_new_graph=true")
     assert len(rows(whole.out)) == 12
 
 
-def test_a_whole_graph_and_a_foreign_one_are_taken_as_such(packages):
-    """The next release lists every package; another system's tables share none."""
-    packages.kernode(f"{FIT} --with-graph")
-    everyone = (packages.folder / "packages.csv").read_text() + "fresh,115,50,\n"
-    packages.write("all.csv", everyone)
-    edges = (packages.folder / "imports.csv").read_text() + "fresh,p2\n"
-    packages.write("all-imports.csv", edges)
-    report = packages.kernode("predict model.safetensors --graph all-imports.csv --nodes all.csv --json").json
-    assert report["nodes"] == 61
-    packages.table("strange.csv", ("id", "lines", "stars"), [("x", 115, 50), ("y", 310, 5)])
-    packages.table("strange-imports.csv", ("source", "target"), [("x", "y")])
-    answer = packages.kernode("predict model.safetensors --graph strange-imports.csv --nodes strange.csv")
-    assert [*rows(answer.out)] == ["x", "y"]
+def test_a_model_without_its_graph_needs_the_same_tables(packages):
+    packages.kernode(FIT)
+    model = kn.load_model("model.safetensors", kn.read_table("imports.csv", "packages.csv", label="needs"))
+    assert "--with-graph" in packages.kernode(f"predict model.safetensors {ARRIVING}").refusal
+    line = f"predict model.safetensors --graph imports.csv --nodes packages.csv {ARRIVING}"
+    same(rows(packages.kernode(line).out), model)
+    assert "--nodes" in packages.kernode(line.replace("--nodes packages.csv ", "")).refusal
+    lines = (packages.folder / "imports.csv").read_text().splitlines(keepends=True)
+    packages.write("imports.csv", "".join(lines[:-1]))
+    assert "imports.csv does not hold 'imports'" in packages.kernode(line).refusal
 
 
 def test_the_grown_model_is_kept_and_grows_on(packages):
-    """Packages are added week by week, and the tables were thrown away."""
     packages.kernode(f"{FIT} --with-graph")
-    arriving = "--new-nodes new.csv --new-edges new-imports.csv --save larger.safetensors --json"
-    first = packages.kernode(f"predict model.safetensors {arriving}").json
+    line = f"predict model.safetensors {ARRIVING} --save larger.safetensors --json"
+    first = packages.kernode(line).json
     assert (first["arrived"], first["nodes"], first["saved"]) == (2, 62, "larger.safetensors")
     for name in ("imports.csv", "packages.csv"):
         (packages.folder / name).unlink()
-    again = kn.load_model("larger.safetensors")
-    assert (
-        again.graph_.fingerprint
-        == kn.load_model("model.safetensors").extend(None, "new.csv", "new-imports.csv").graph_.fingerprint
-    )
-    assert np.allclose(
-        again.predict_proba(["fresh", "second"]), in_python(kn.load_model("model.safetensors"))[1]
-    )
     packages.table("third.csv", ("id", "lines", "stars"), [("third", 310, 50)])
     packages.table("third-imports.csv", ("source", "target"), [("third", "fresh")])
-    report = packages.kernode(
-        "predict larger.safetensors --new-nodes third.csv --new-edges third-imports.csv --json"
-    ).json
+    line = "predict larger.safetensors --new-edges third-imports.csv"
+    report = packages.kernode(f"{line} --new-nodes third.csv --json").json
     assert [row["node"] for row in report["predictions"]] == ["third"]
-    everyone = packages.kernode("predict larger.safetensors --new-edges third-imports.csv --all")
-    assert len(rows(everyone.out)) == 63
+    assert len(rows(packages.kernode(f"{line} --all").out)) == 63
     assert packages.kernode("predict larger.safetensors --json").json["nodes"] == 62
 
 
-def test_a_file_of_ones_own_called_cora_is_not_cora(packages):
-    """Edges were called cora.csv; the built-in data set of that name was asked about instead."""
-    shutil.copy("imports.csv", "cora.csv")
-    packages.kernode(FIT.replace("imports.csv", "cora.csv"))
-    assert (
-        "without 'cora', the graph it learned from" in packages.kernode("predict model.safetensors").refusal
-    )
-
-
-def odd_tables(packages):
-    """What arrives has a class that nobody has, a node without a row, and a row with a comma too many."""
-    packages.write("odd.csv", "id,lines,stars,needs\nfresh,115,50,purple\nbad,1,2,3,4\n")
-    packages.write("odd-imports.csv", "source,target\nfresh,p2\nfresh,nobody\n")
-
-
-def test_what_was_done_to_new_tables_is_said_beside_an_answer_on_stdout(packages):
-    """Answers go on through a pipe, and what was dropped was never said."""
+def test_what_was_done_to_new_tables_is_on_stderr(packages):
+    """A class that is new, a node without a row, and a row with a comma too many."""
     packages.kernode(f"{FIT} --with-graph")
-    odd_tables(packages)
-    asked = "predict model.safetensors --new-nodes odd.csv --new-edges odd-imports.csv"
-    answer = packages.kernode(asked)
-    assert [*rows(answer.out)] == ["fresh", "nobody"]
+    packages.write("odd.csv", "id,lines,stars,needs\nfresh,115,50,purple\nbad,1,2,3,4\n")
+    packages.write("odd-imports.csv", "source,target\nfresh,p2\nfresh,unlisted\n")
+    line = "predict model.safetensors --new-nodes odd.csv --new-edges odd-imports.csv"
+    answer = packages.kernode(line)
+    assert [*rows(answer.out)] == ["fresh", "unlisted"]
     assert "kernode: input: odd.csv: took 'purple' in column 'needs' as not known" in answer.err
-    assert "added 1 node that only edges mention, without features: nobody" in answer.err
+    assert "added 1 node that only edges mention, without features: unlisted" in answer.err
     assert "odd.csv: dropped 1 row that did not have 4 values (row 3)" in answer.err
     assert "standardised" not in answer.err
-    assert packages.kernode(f"{asked} --quiet").err == ""
+    assert packages.kernode(f"{line} --quiet").err == ""
     assert packages.kernode("predict model.safetensors").err == ""
-
-
-def test_a_saved_model_is_named_with_what_it_replaced(packages):
-    """Last month's model was saved over without a word."""
-    packages.kernode(f"{FIT} --with-graph")
-    arriving = "--new-nodes new.csv --new-edges new-imports.csv --save larger.safetensors"
-    extend = f"predict model.safetensors {arriving}"
-    first = packages.kernode(extend)
-    assert "kernode: the model with the larger graph written to larger.safetensors\n" in first.err
-    again = "written to larger.safetensors, which replaced a file of that name"
-    assert again in packages.kernode(extend).err
-    assert again in packages.kernode(f"{extend} -o out.csv").out
-    assert packages.kernode(f"{extend} --json").json["replaced"] is True
-    assert packages.kernode(f"{extend} --quiet").err == ""
-
-
-def test_an_encoding_that_is_said_reaches_the_graphs_tables(packages):
-    """Packages are of Windows-1250, the old ones and the new ones."""
-    for name in ("packages.csv", "imports.csv"):
-        text = (packages.folder / name).read_text().replace("p7,", "Ťapa,").replace(",p7\n", ",Ťapa\n")
-        packages.write(name, text, "cp1250")
-    assert packages.kernode(f"{FIT} --set table.encoding=cp1250").status == 0
-    packages.table("new.csv", ("id", "lines", "stars"), [("Žofie", 115, 50)], "cp1250")
-    packages.table("new-imports.csv", ("source", "target"), [("Žofie", "Ťapa")], "cp1250")
-    asked = "predict model.safetensors --graph imports.csv --nodes packages.csv --new-nodes new.csv"
-    answer = packages.kernode(f"{asked} --new-edges new-imports.csv --set table.encoding=cp1250")
-    assert [*rows(answer.out)] == ["Žofie"], answer.err
-    graph = kn.read_table("imports.csv", "packages.csv", label="needs", encoding="cp1250")
-    model = kn.load_model("model.safetensors", graph)
-    grown = model.extend(None, "new.csv", "new-imports.csv", encoding="cp1250")
-    assert grown.predict(["Žofie"])[0] == rows(answer.out)["Žofie"]["class"]

@@ -1,6 +1,5 @@
-"""Groups of options: what typer sees of them, and what a command gets."""
+"""Groups of options: what typer makes of them, and what a command gets."""
 
-import inspect
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +8,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from kernode.cli.fit import FitGraphOptions
-from kernode.cli.option_groups import Command, expanded
+from kernode.cli.fitting import FitGraphOptions
+from kernode.cli.option_groups import expanded, flag
 from kernode.cli.options.graph import GraphOptions, TableOptions
-from kernode.cli.options.run import FitOptions, FitSettings
+from kernode.cli.options.run import FitOptions
 from kernode.errors import FileError, InputError
 from kernode.kernels import RBF
 from kernode.maps import GCN
@@ -23,7 +22,7 @@ from refusals import refused
 @dataclass(frozen=True, kw_only=True)
 class Colour:
     colour: Annotated[str, typer.Option(help="Which.")] = "red"
-    bright: Annotated[bool, typer.Option("--bright", help="Or not.")] = False
+    bright: Annotated[bool, flag("Or not.", "--bright")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,48 +30,26 @@ class Painted(Colour):
     what: Annotated[str, typer.Argument(help="What is painted.")]
 
 
-def app_of(command):
-    app = typer.Typer(rich_markup_mode="rich")
-    app.command(cls=Command)(expanded(command))
-    return app
-
-
-def test_a_group_is_one_value_for_the_command_and_options_for_typer():
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("door", (Painted(what="door"), 1)),
+        ("--colour blue door --bright", (Painted(what="door", colour="blue", bright=True), 1)),
+        ("--times 3 door", (Painted(what="door"), 3)),
+        ("", None),  # what has no default must be given
+    ],
+)
+def test_a_group_is_one_value_for_the_command_and_options_for_typer(arguments, expected):
     got = []
 
     def paint(*, painted: Painted, times: Annotated[int, typer.Option(help="How often.")] = 1) -> None:
         got.append((painted, times))
 
-    names = list(inspect.signature(expanded(paint)).parameters)
-    assert names == ["colour", "bright", "what", "times", "context"]
-    app = app_of(paint)
-    for arguments, expected in [
-        (["door"], (Painted(what="door"), 1)),
-        (["--colour", "blue", "door", "--bright"], (Painted(what="door", colour="blue", bright=True), 1)),
-        (["--times", "3", "door"], (Painted(what="door"), 3)),
-    ]:
-        assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
-        assert got.pop() == expected
-    assert CliRunner().invoke(app, []).exit_code == 2  # what has no default must be given
-
-
-def test_two_groups_with_one_name_are_a_mistake_of_ours():
-    def paint(*, first: Colour, second: Painted) -> None: ...
-
-    with pytest.raises(ValueError, match="duplicate"):
-        expanded(paint)
-
-
-def test_docstrings_flow_whatever_the_width_of_the_terminal():
-    def paint(*, colour: Colour) -> None:
-        """Paint it.
-
-        A sentence that goes on
-        in the next line.
-        """
-
-    assert expanded(paint).__doc__ == "Paint it.\n\nA sentence that goes on in the next line."
-    assert "<bool>" not in CliRunner().invoke(app_of(paint), ["--help"]).output
+    app = typer.Typer()
+    app.command()(expanded(paint))
+    ended = CliRunner().invoke(app, arguments.split())
+    assert ended.exit_code == (0 if expected else 2)
+    assert got == ([expected] if expected else [])
 
 
 def test_only_what_was_given_changes_a_variant():
@@ -98,44 +75,30 @@ def test_settings_have_types_and_belong_to_a_command():
     assert FitGraphOptions(data="cora", changes=["a=b/tuned.toml"]).settings_file == Path("a=b/tuned.toml")
 
 
-def test_files_of_a_graph_are_told_to_the_next_command():
-    cora = GraphOptions(data="cora")
-    assert (cora.name, cora.model_words, cora.words) == ("cora", [], ["cora"])
-    own = GraphOptions(data="my/e.csv", nodes=["n.csv"], label="topic", changes=["table.positions=8"])
-    assert own.name == "e"
-    assert own.model_words == ["--graph", "my/e.csv", "--nodes", "n.csv"]
-    tables = ["my/e.csv", "--nodes", "n.csv", "--label", "topic", "--set", "table.positions=8"]
-    assert own.words == tables
-
-
-def test_options_about_tables_are_for_tables(tables, graph_file):
+def test_options_about_tables_are_for_tables(tables):
     with refused("no-effect", setting="label"):
         GraphOptions(data="cora", label="topic").graph()
     changes = ["table.id=who", "table.source=one", "table.target=other"]
     options = TableOptions(nodes=[tables[2]], label="group", changes=changes)
-    one, other = options.graphs([tables[0], "cora"])
-    assert (one.n_classes, other.name) == (3, "cora")
-    with refused("no-effect", setting="nodes"):
-        options.graphs(["cora", graph_file])
+    assert options.read(tables[0]).n_classes == 3
+    assert options.read("cora", is_only=False).name == "cora"
 
 
 def test_resume_needs_a_file_and_a_checkpoint_a_place(tmp_path):
-    assert FitOptions().file() is None
+    def checkpoint(every=10, parts=("",), **options):
+        with FitOptions(**options).checkpoints(every, parts) as found:
+            return found
+
+    assert checkpoint() == []
     with refused("missing", setting=("resume", "checkpoint")):
-        FitOptions(resume=True).file()
+        checkpoint(resume=True)
     with refused("wrong-file", path=tmp_path):
-        FitOptions(checkpoint=tmp_path).file()
+        checkpoint(checkpoint=tmp_path)
     with refused("no-file", setting="resume"):
-        FitOptions(checkpoint=tmp_path / "c", resume=True).file()
+        checkpoint(checkpoint=tmp_path / "c", resume=True)
     (tmp_path / "c-k3").touch()
     with pytest.raises(FileError):
-        FitOptions(checkpoint=tmp_path / "c", resume=True).file(10, ["", "k3"])
+        checkpoint(10, ["", "k3"], checkpoint=tmp_path / "c", resume=True)
     write_tensors(tmp_path / "c-k3", "checkpoint", {}, {})
-    found = FitOptions(checkpoint=tmp_path / "c", resume=True).file(3, ["", "k3"])
+    (found,) = checkpoint(3, ["", "k3"], checkpoint=tmp_path / "c", resume=True)
     assert (found.path, found.every, found.resume) == (tmp_path / "c", 3, True)
-
-
-def test_runs_have_seeds_and_a_place():
-    assert list(FitOptions(replicas=3, seed=5).seeds()) == [5, 6, 7]
-    place = FitSettings(precision=64, device="cpu").place()
-    assert (place.device.type, place.dtype.itemsize) == ("cpu", 8)

@@ -77,23 +77,15 @@ def test_data_is_utf_8_whatever_the_terminal(workspace, terminal):
     assert set(json.loads(pipe.taken.decode("utf-8"))["classes"]) == {"Čaj", "Kaffee", "Süßes"}
 
 
-@pytest.mark.parametrize("more", ["", " --json"])
-def test_a_full_disk_is_an_error(workspace, terminal, more):
-    """The disk was full after 40 bytes; the status was 0."""
+@pytest.mark.parametrize("line", [PREDICT, f"{PREDICT} --json", f"{FIT} --quiet"])
+def test_a_full_disk_is_an_error(workspace, terminal, line):
     assert workspace.kernode(FIT).status == 0
-    terminal(Pipe(40, OSError(28, "No space left on device")))
-    answer = workspace.kernode(PREDICT + more)
+    terminal(Pipe(0 if line.startswith("fit") else 40, OSError(28, "No space left on device")))
+    answer = workspace.kernode(line)
     assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")
 
 
-def test_a_report_for_people_on_a_full_disk_is_an_error_too(workspace, terminal):
-    """The report of fit was redirected."""
-    terminal(Pipe(0, OSError(28, "No space left on device")))
-    answer = workspace.kernode(f"{FIT} --quiet")
-    assert (answer.status, answer.err) == (1, "kernode: stdout: No space left on device.\n")
-
-
-def test_whoever_has_read_enough_hears_nothing(workspace, terminal):
+def test_a_reader_that_closes_the_pipe_gets_no_message(workspace, terminal):
     """`kernode predict … | head -1`."""
     assert workspace.kernode(FIT).status == 0
     terminal(Pipe(40, BrokenPipeError(32, "Broken pipe")))

@@ -1,8 +1,6 @@
 """`kernode similar`: what it shows is what the model's kernel finds, and it says how it was found."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -92,11 +90,6 @@ def test_conditions_are_about_the_columns_of_tables(kernode, tables):
     assert {node for node, _ in answers(out)[0][1]} == expected
     assert 0 < len(expected) < graph.n_nodes - 1
     fails(kernode("similar", "m.safetensors", "n5", "--where", "x9=1"), 2, "'x9'", "'x0'")
-    fails(kernode("similar", "m.safetensors", "n5", "--where", "x0"), 2, "COLUMN=VALUE")
-    fails(kernode("similar", "m.safetensors", "n5", "--where", "x0=tall"), 2, "'tall'")
-    fails(
-        kernode("similar", "m.safetensors", "n5", "--where", "x0=1", "--where", "x0=2"), 2, "'x0'", "--where"
-    )
 
 
 @pytest.mark.parametrize(
@@ -112,33 +105,3 @@ def test_conditions_are_about_the_columns_of_tables(kernode, tables):
 )
 def test_wrong_input_is_one_sentence(command, trained, more, words):
     fails(command("similar", trained[1], *more), 2, *words)
-
-
-def test_without_its_graph_a_model_asks_for_it_by_the_right_option(command, trained, tmp_path):
-    model, _, data = trained
-    path = model.save(tmp_path / "alone.safetensors")
-    fails(command("similar", path, NAMES[0]), 2, "--graph")
-    status, printed, _ = command("similar", path, NAMES[0], "--graph", data, "--json")
-    assert status == 0
-    assert answers(printed)[0][1] == model.similar(NAMES[0])
-
-
-@pytest.mark.slow
-def test_as_a_process_of_its_own(trained):
-    model, path, _ = trained
-    words = [sys.executable, "-m", "kernode", "similar", str(path), NAMES[7], "-k", "2", "--json"]
-    ended = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert [node for node, _ in answers(ended.stdout)[0][1]] == [n for n, _ in model.similar(NAMES[7], 2)]
-    assert ended.stderr == ""
-
-
-@pytest.mark.slow
-def test_a_model_without_a_kernel_is_said_to_have_none(tmp_path):
-    write_npz(PLAIN, tmp_path / "plain.npz")
-    fit = "fit plain.npz --variant label-propagation --replicas 1 --with-graph -q -o m.safetensors"
-    for words in (fit, "similar m.safetensors 0"):  # each a process of its own: no method is loaded before
-        line = [sys.executable, "-m", "kernode", *words.split()]
-        ended = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert ended.returncode == 2
-    assert "Import the module" not in ended.stderr
-    assert "LabelPropagation" in ended.stderr

@@ -1,7 +1,5 @@
 """A split of one's own: everybody in the group trains on the same nodes and tests on the same."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -33,39 +31,6 @@ def test_a_table_of_parts_is_the_split_of_all_runs(workspace, shop, told):
     assert sorted(graph.node_names[model.train[0]]) == sorted(str(one) for one in shop.ids[:30])
     _, split = kn.load(graph, split="parts.csv")
     assert sorted(graph.node_names[split.test]) == sorted(str(one) for one in shop.ids[45:])
-
-
-def test_where_the_split_lies_is_in_no_model(workspace, shop, told):
-    """The folder has a person's name in it, and the model's file goes to the whole world."""
-    (workspace.folder / "jo").mkdir()
-    nodes = np.arange(60)
-    np.savez(workspace.folder / "jo" / "split.npz", train=nodes[:40], valid=nodes[40:50], test=nodes[50:])
-    answer = workspace.kernode(f"{told} {QUICK} --split jo/split.npz")
-    assert "split split.npz (40 / 10 / 10) · 2 runs" in answer.out
-    assert b"jo/split" not in (workspace.folder / "edges-k3.safetensors").read_bytes()
-
-
-def test_masks_of_ten_columns_are_a_split_for_each_run(workspace, told):
-    """PyG's ten masks were saved, and each of the runs has its own."""
-    of = np.random.default_rng(0).permuted(np.tile(np.arange(60) % 3, (3, 1)), axis=1).T
-    np.savez("masks.npz", train_mask=of == 0, val_mask=of == 1, test_mask=of == 2)
-    both = workspace.kernode(f"{told} {QUICK} --split masks.npz --json").json["test"]["runs"]
-    second = workspace.kernode(f"{told} {QUICK} --replicas 1 --seed 1 --split masks.npz --json").json["test"][
-        "runs"
-    ]
-    assert second == both[1:]
-    assert (
-        "3 splits, for seeds 0 to 2, and none for seed 3"
-        in workspace.kernode(f"{told} --replicas 4 --split masks.npz").refusal
-    )
-
-
-def test_a_split_that_tests_what_it_trains_on_is_refused(workspace, shop, told):
-    """A script wrote three customers into two lists."""
-    names = [str(one) for one in shop.ids]
-    parts = {"train": names[:30], "val": names[30:40], "test": names[27:30] + names[40:]}
-    workspace.write("split.json", json.dumps(parts))
-    assert "is in train and in test" in workspace.kernode(f"{told} --split split.json").refusal
 
 
 @pytest.mark.slow

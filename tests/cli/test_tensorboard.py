@@ -28,13 +28,6 @@ def test_curves_of_every_replica_and_of_their_mean(kernode, graph_file):
     assert [step for step, _ in found["hop weights/2 hops"]] == [1, 2, 3, 4]
 
 
-def test_all_candidates_of_a_choice_have_curves(kernode, graph_file):
-    words = ("fit", graph_file, "--epochs", "2", "--replicas", "1", "--split", "0.5/0.25/0.25", "--quiet")
-    assert kernode(*words, "--set", "run.tensorboard=board")[0] == 0
-    names = {path.name for path in (kernode.folder / "board").iterdir()}
-    assert {"hops", "diffusion"} <= names
-
-
 def test_a_second_run_does_not_mix_with_the_first(kernode, graph_file):
     for _ in range(2):
         assert kernode(*FIT, graph_file, "--set", "run.tensorboard=board")[0] == 0

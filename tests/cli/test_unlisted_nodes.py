@@ -1,10 +1,6 @@
 """Nodes that only edges mention: answers about them say so, and similar nodes leave them out."""
 
-import json
-
 import pytest
-
-import kernode as kn
 
 FIT = "fit edges.csv --nodes people.csv --label taste --epochs 30 --replicas 1 --variant k3-tuned"
 FIT += " --with-graph -o m.safetensors --json"
@@ -57,13 +53,6 @@ def test_similar_leaves_them_out_unless_asked(workspace, shop, model, unlisted):
     assert "(not listed)" in workspace.kernode(f"similar {model} {shop.ids[55]}").out
 
 
-def test_similar_in_python_leaves_them_out_too(workspace, shop, model, unlisted):
-    read = kn.load_model(model)
-    names = {str(one) for one in unlisted}
-    assert not names & {str(node) for node, _ in read.similar(str(shop.ids[0]), k=59)}
-    assert names <= {str(node) for node, _ in read.similar(str(shop.ids[0]), k=59, unlisted=True)}
-
-
 def test_an_explanation_says_it(workspace, shop, model, unlisted):
     of_one = workspace.kernode(f"explain {model} {shop.ids[55]} --top 60 --json").json
     assert of_one["listed"] is False
@@ -85,24 +74,3 @@ def test_nodes_that_arrive_by_edges_alone_are_marked(workspace, shop, model):
     found = workspace.kernode(f"predict {model} --new-edges new.csv --json").json
     assert [row["listed"] for row in found["predictions"]] == [False, False]
     assert found["unlisted"] == 12
-
-
-def test_the_explorer_says_it(workspace, shop, model, unlisted):
-    client = pytest.importorskip("fastapi.testclient")
-    from kernode.viz.explorer import app
-
-    explorer = app(kn.load_model(model)._on(None), plane="pca")
-    with client.TestClient(explorer, base_url="http://127.0.0.1") as page:
-        one, other = (page.get("/api/node", params={"name": str(shop.ids[at])}).json() for at in (55, 0))
-        assert one["listed"] is False
-        assert "listed" not in other
-        around = page.get("/api/similar", params={"name": str(shop.ids[0]), "k": 59}).json()["similar"]
-        assert not {str(one) for one in unlisted} & {one["name"] for one in around}
-        every = page.get("/api/similar", params={"name": str(shop.ids[0]), "k": 59, "unlisted": True}).json()
-        assert len(every["similar"]) == 59
-
-
-def test_the_page_counts_them(workspace, model):
-    answer = workspace.kernode(f"report {model} --layout pca -o report.html --json")
-    assert answer.json["unlisted"] == 10
-    assert "(10 that only edges mention)" in json.dumps(answer.json["facts"])

@@ -68,24 +68,6 @@ def test_in_python_the_warning_points_at_her_line(shop):
     assert all(one.filename == __file__ for one in caught)
 
 
-@pytest.mark.filterwarnings("default")
-def test_the_best_epoch_being_the_last_is_said_of_what_was_kept(shop):
-    """Three epochs were trained, and the accuracy was low."""
-    graph, some = graph_of(shop), np.arange(6, 60)
-    slow = {
-        "epochs": 2,
-        "learning_rate": 1e-3,
-        "training": {"precision": 64},
-    }  # in float32 rounding may order the ranks
-    said = r"the best epoch was the last \(2 of 2\): training longer may help, e\.g\. 4 epochs\."
-    with pytest.warns(KernodeWarning, match=said) as caught:
-        kn.NodeKernelClassifier(**slow).fit(some, graph.labels[some], graph=graph)
-    assert len(caught) == 1
-    with pytest.warns(KernodeWarning, match=said) as caught:
-        kn.LinkPredictor(**slow).fit(graph)
-    assert len(caught) == 1
-
-
 @pytest.mark.parametrize(
     ("kept", "training", "best", "said"),
     [

@@ -22,13 +22,12 @@ def model(tmp_path_factory):
 
 
 def test_for_people_and_for_programs(kernode, model):
-    status, out, err = kernode("explain", model, 0, "--remove", NEIGHBOUR, "--change", "feature 1=3.5")
+    words = ("explain", model, 0, "--remove", NEIGHBOUR, "--change", "feature 1=3.5")
+    status, out, err = kernode(*words)
     assert status == 0, err
     assert "before" in out
     assert "after" in out
-    found = json.loads(
-        kernode("explain", model, 0, "--remove", NEIGHBOUR, "--change", "feature 1=3.5", "--json")[1]
-    )
+    found = json.loads(kernode(*words, "--json")[1])
     assert sum(found["after"].values()) == pytest.approx(1)
     assert found["before"] != found["after"]
 
@@ -47,11 +46,8 @@ def test_the_smallest_is_searched_for(kernode, model, what):
     [
         ((1, "--smallest", "edges"), "--add, --remove, --change, --smallest"),
         (("--smallest", "edges", "--remove", NEIGHBOUR), "--smallest"),
-        (("--smallest", "nodes"), "--smallest"),
-        (("--change", "feature 1"), "--change"),
         (("--change", "feature 1=many"), "--change"),
         (("--change", "nothing=1"), "'nothing'"),
-        (("--add", NEIGHBOUR), ""),
         (("--add", "nobody"), ""),
     ],
 )
@@ -81,21 +77,18 @@ def of_tables(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("year", 2003), ("year", 99_999), ("venue", "B"), ("on", "2012-12-31"), ("open", "no"), ("open", None)],
+    [("year", 99_999), ("venue", "B"), ("on", "2012-12-31"), ("open", None)],
 )
 def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, column, value):
     """The answer is that about the graph of the tables with this value."""
-    told = json.loads(
-        kernode(
-            "explain", of_tables, "n4", "--change", f"{column}={'' if value is None else value}", "--json"
-        )[1]
-    )
+    change = f"{column}={'' if value is None else value}"
+    found = json.loads(kernode("explain", of_tables, "n4", "--change", change, "--json")[1])
     model = kn.load_model(of_tables)
     values = [*NODES[column]]
     values[4] = value
     other = kn.read_table(EDGES, NODES | {column: values}, like=kn.read_table(EDGES, NODES, label="topic"))
     expected = model.predict_proba(["n4"], graph=other)[0]
-    assert [*told["after"].values()] == pytest.approx(expected, abs=1e-5)
+    assert [*found["after"].values()] == pytest.approx(expected, abs=1e-5)
     assert model.what_if("n4", columns={column: value}).after == pytest.approx(expected, abs=1e-5)
 
 
@@ -111,14 +104,3 @@ def test_a_column_of_a_table_is_set_to_a_value_of_the_table(kernode, of_tables, 
 )
 def test_what_no_table_could_hold_is_one_sentence(kernode, of_tables, options, words):
     fails(kernode("explain", of_tables, "n4", *options), 2, words)
-
-
-def test_a_year_is_not_taken_for_so_many_deviations(of_tables, model):
-    with pytest.raises(kn.InputError):
-        kn.load_model(model).what_if(0, columns={"year": 1})
-    model = kn.load_model(of_tables)
-    with pytest.raises(kn.InputError):
-        model.what_if("n4", features={"year": 2000})
-    assert model.what_if("n4", features={"venue=A": 1, "venue=B": 0}).after
-    years = (2003, np.int64(2003), np.float32(2003), "2003")
-    assert len({model.what_if("n4", columns={"year": year}).after for year in years}) == 1

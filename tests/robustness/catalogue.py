@@ -130,6 +130,7 @@ GRAPHS_IN_FILES = (
         ("graph.npz --nodes nodes.csv", "--nodes is for tables"),
     ),
     Command("data convert edges.csv -o graph.xlsx", WRONG_USE, ("graph.xlsx", "FILE.npz")),
+    Command("data convert edges.csv", WRONG_USE, ("--out",)),
 )  # fmt: skip
 
 SPLITS = (

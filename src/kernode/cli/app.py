@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import time
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kernode.cli import data
-from kernode.cli.console import ReaderGone, harmless, warned, write_stdout
+from kernode.cli.console import harmless, warned, write_stdout
 from kernode.cli.log_file import end_log
-from kernode.cli.option_groups import Command, Group, expanded, option
-from kernode.cli.options.settings import MOVED
-from kernode.cli.ranks import await_termination, begin_rank, has_joined, rank
+from kernode.cli.option_groups import FORMER_COMMANDS, MOVED, expanded, flag, option
+from kernode.cli.ranks import begin_rank, has_joined, rank
 from kernode.descriptions import DESCRIPTIONS
 from kernode.errors import Interrupted, KernodeError, kept
 from kernode.storage import cache_folder, written_files
@@ -34,7 +34,6 @@ COMMANDS = {
     "Settings and data": ("tune", "compare"),
 }
 app = typer.Typer(
-    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,14 +45,6 @@ _VARIANTS = (
     f"Variants: {', '.join(_SHOWN)} and {len(DESCRIPTIONS) - len(_SHOWN)} more; the documentation's page "
     "Variants says what each is."
 )
-_FORMER = {  # commands of 0.2
-    "missing": "predict-links",
-    "shard": "data convert … -o FOLDER",
-    "gram": "embed --gram",
-    "extend": "predict --new-nodes … --new-edges …",
-    "estimate": "fit --dry-run",
-    "what-if": "explain",
-}
 
 
 def add_command(name: str, panel: str | None = None) -> None:
@@ -61,7 +52,7 @@ def add_command(name: str, panel: str | None = None) -> None:
     function = name.replace("-", "_")
     command = expanded(getattr(import_module(f"kernode.cli.{function}"), function))
     epilog = _VARIANTS if name == "fit" else None
-    app.command(name, cls=Command, epilog=epilog, rich_help_panel=panel)(command)
+    app.command(name, epilog=epilog, rich_help_panel=panel)(command)
 
 
 for _panel, _names in COMMANDS.items():
@@ -70,7 +61,7 @@ for _panel, _names in COMMANDS.items():
 app.add_typer(
     data.app,
     name="data",
-    help="List, describe, convert and fetch graphs.",
+    help="List, describe and convert graphs.",
     rich_help_panel="Settings and data",
 )
 
@@ -86,7 +77,7 @@ def kernode(
     context: typer.Context,
     log_file: Annotated[Path | None, option("Append what is done to this file, as JSON lines.")] = None,
     version: Annotated[
-        bool, option("Print the version.", "--version", callback=_print_version, is_eager=True)
+        bool, flag("Print the version.", "--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Learn a similarity kernel on the nodes of a graph.
@@ -105,8 +96,8 @@ def main() -> None:
                 stream.reconfigure(errors="replace")  # what a terminal's encoding lacks
         with kept(_written), warnings.catch_warnings():
             warnings.simplefilter("default")
-            warned.begin()
-            warnings.showwarning = warned.hear
+            warned.clear()
+            warnings.showwarning = warned.showwarning
             status: int = app(prog_name="kernode", standalone_mode=False) or 0
             if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
                 raise KeyboardInterrupt
@@ -127,7 +118,7 @@ def main() -> None:
 def _explained(error: BaseException) -> tuple[str, int] | None:
     """The sentence and the exit status of an error; None: an internal error."""
     if isinstance(error, KernodeError):
-        return with_option(error), error.exit_status
+        return str(error), error.exit_status
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return str(Interrupted()), Interrupted.exit_status
     if isinstance(error, OSError):
@@ -135,46 +126,21 @@ def _explained(error: BaseException) -> tuple[str, int] | None:
         return f"{where}{error.strerror or error}.", 2 if isinstance(error, IsADirectoryError) else 1
     if hasattr(error, "format_message"):  # typer's, about options and arguments
         context, sentence = getattr(error, "ctx", None), error.format_message().rstrip(". ")
+        if not sentence:
+            return "", error.exit_code  # type: ignore[attr-defined]
+        former = sentence.split("'")[1] if sentence.startswith("No such command") else ""
+        now = FORMER_COMMANDS.get(former) or MOVED.get(getattr(error, "option_name", ""))
+        takes_graph = context is not None and any("--graph" in one.opts for one in context.command.params)
+        if "unexpected extra argument" in sentence and takes_graph:
+            now = "--graph DATA"
+        sentence += f": it is now {now}" if now else ""
         path = context.command_path if context else "kernode"
-        moved = MOVED.get(getattr(error, "option_name", ""))
-        for name, command in _FORMER.items():
-            moved = command if f"No such command '{name}'" in sentence else moved
-        if "unexpected extra argument" in sentence and "--graph" in _options(context):
-            moved = "--graph DATA"
-        sentence += f": it is now {moved}" if moved else ""
-        return f"{sentence}. See: {path} --help" if sentence else "", error.exit_code  # type: ignore[attr-defined]
+        return f"{sentence}. See: {path} --help", error.exit_code  # type: ignore[attr-defined]
     if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
         return "a file's name is not text in UTF-8. Rename the file, or set PYTHONUTF8=1.", 2
     if isinstance(error, MemoryError) or "allocate" in str(error):
         return "out of memory. Use fewer replicas, fewer triplets or narrower hidden layers.", 1
     return None
-
-
-def _options(context: Any) -> set[str]:
-    return {opt for one in context.command.params for opt in one.opts} if context else set()
-
-
-def with_option(error: KernodeError, words: Sequence[str] | None = None) -> str:
-    """The sentence of an error, with the command's option for the setting that it is about.
-
-    >>> with_option(KernodeError("hops must be an integer ≥ 1. Got 0.", setting="hops"), ["fit", "cora"])
-    'hops must be an integer ≥ 1. Got 0. (--set map.hops=…)'
-    """
-    command: Any = typer.main.get_command(app)
-    options = list(command.params)
-    for word in sys.argv[1:] if words is None else words:
-        if word in getattr(command, "commands", {}):
-            command = command.commands[word]
-            options += command.params
-    setting = error.fields.get("setting", ())
-    found = []
-    for name in (setting,) if isinstance(setting, str) else setting:
-        option = f"--{name.replace('_', '-')}"
-        named = [one for one in options if one.name == name or {f"-{name}", option} & {*one.opts}]
-        found += ["/".join([*one.opts[:1], *one.secondary_opts]) for one in named if one.opts[0][0] == "-"]
-        if not named and option in MOVED and any("--set" in one.opts for one in command.params):
-            found.append(MOVED[option])
-    return f"{error} ({', '.join(found)})" if found else str(error)
 
 
 def _written() -> str:
@@ -187,10 +153,11 @@ def _fail(sentence: str, status: int, error: BaseException | None = None) -> Non
     """End with a sentence on stderr and in the log, which also has an internal error's traceback."""
     end_log(status, sentence, error)
     if rank() and not has_joined():  # all processes fail in the same way until they meet: rank 0 says it
-        await_termination()
-    with suppress(KernodeError, ValueError):  # it takes no more, or is closed already
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        time.sleep(5)  # until torchrun ends all processes
+    with suppress(KernodeError, ValueError, SystemExit):  # it takes no more, or is closed already
         write_stdout()
-    if sentence and status != ReaderGone.exit_status:
+    if sentence:
         who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)
         with suppress(OSError):  # the status says it
             print(f"{who}: {harmless(sentence)}", file=where, flush=True)

@@ -12,9 +12,9 @@ from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder
-from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
+from kernode.cli.jobs import JobOptions, JobsOption
 from kernode.cli.option_groups import argument, option
-from kernode.cli.options.graph import DATA_HELP, TableOptions, require_labels, tell_notes
+from kernode.cli.options.graph import DATA_HELP, TableOptions, show_notes
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting, kept
 
@@ -24,21 +24,18 @@ if TYPE_CHECKING:
     from kernode.search.results import Results
 
 VARIANTS = "default,k3,n1,gcn,gat,sgc,appnp"
-_COLOURS = {"better": "green", "worse": "red"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings(JobSettings):
+class CompareSettings(JobOptions):
     """How a comparison runs."""
 
     choose_on: str = "5"  # splits that choose a candidate for all; all: each split chooses for itself
 
-    @property
-    def choosing(self) -> int:
-        """The number of splits, 0 where each chooses for itself."""
-        if self.choose_on.lower() != "all" and not (self.choose_on.isdecimal() and int(self.choose_on)):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.choose_on != "all" and not (self.choose_on.isdecimal() and int(self.choose_on)):
             raise bad_setting("choose_on", "a number of splits, 1 or more, or all", self.choose_on)
-        return 0 if self.choose_on.lower() == "all" else int(self.choose_on)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,32 +83,37 @@ def compare(
         raise bad_setting("variants", f"two or more, such as {VARIANTS}", names)
     _check_sizes(split)
     check_folder(results)
-    settings: CompareSettings = tables.part("run")
-    device = JobOptions.of(settings, jobs)
-    choosing = settings.choosing
+    device: CompareSettings = tables.part("run").with_jobs(jobs)
+    choose_on = 0 if device.choose_on == "all" else int(device.choose_on)
 
+    from kernode.io.tables import is_table
     from kernode.search.baselines import compared_method
     from kernode.search.compare import Comparison, report
     from kernode.search.results import Results
 
     methods = {name: compared_method(name) for name in names}
-    place, store, graphs = device.place(), Results(results), tables.graphs(data)
-    for graph in graphs:
-        require_labels(graph, tables.label)
-    if len({graph.name for graph in graphs}) < len(graphs):
+    place, store = device.place(), Results(results)
+    is_only = not any(map(is_table, data))
+    graphs = {graph.name: graph for graph in (tables.read(one, is_only=is_only) for one in data)}
+    for graph in graphs.values():
+        tables.require_labels(graph)
+    if len(graphs) < len(data):
         sentence = "two graphs have the same name. Rename one of the files, or name it once."
         raise InputError(sentence, "duplicate")
+    for graph in graphs.values():
+        show_notes(graph, quiet=output.silent)
     todo = [
-        Comparison(graph, method, splits, split, choosing) for graph in graphs for method in methods.values()
+        Comparison(graph, method, splits, split, choose_on)
+        for graph in graphs.values()
+        for method in methods.values()
     ]
-    for graph in graphs:
-        tell_notes(graph, quiet=output.silent)
     with device.computing():
         found = _run(todo, store, place, device, output.silent)
-    figures: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = {name: {} for name in graphs}
     for one, result in zip(todo, found, strict=True):
-        figures.setdefault(one.graph.name, {})[one.method.name] = result
-    values = report(figures, methods, names[0]) | {"notes": {one.name: list(one.notes) for one in graphs}}
+        figures[one.graph.name][one.method.name] = result
+    notes = {name: list(graph.notes) for name, graph in graphs.items()}
+    values = report(figures, methods, names[0]) | {"notes": notes}
     print_json(values) if output.json else _print_report(values)
 
 
@@ -127,16 +129,18 @@ def _run(
         with progress(title, quiet=quiet) as begin:
             yield {"callbacks": (ProgressBar(begin),)}
 
+    def missing() -> int:
+        return sum(store.find(one) is None for one in todo)
+
     def stored() -> str:
-        done = sum(store.find(one) is not None for one in todo)
+        done = len(todo) - missing()
         return f"{done} of {len(todo)} comparisons are stored; the same command goes on from there."
 
-    missing, threads = sum(store.find(one) is None for one in todo), device.threads_each
     with kept(stored):
-        if not missing or not device.elsewhere:
-            return run_comparisons(todo, store, place, threads=threads, local=local)
+        if not missing() or not device.elsewhere:
+            return run_comparisons(todo, store, place, threads=device.threads_each, local=local)
         with device.workers(), progress("compare", quiet=quiet) as begin:
-            return run_comparisons(todo, store, place, threads=threads, progress=begin(missing))
+            return run_comparisons(todo, store, place, threads=device.threads_each, progress=begin(missing()))
 
 
 def _check_sizes(split: str) -> None:
@@ -162,25 +166,23 @@ def _print_report(values: dict[str, Any]) -> None:
 
 
 def _print_figures(data: dict[str, Any]) -> None:
-    name = escape(data["dataset"])
-    table = new_table(
-        ("variant", "accuracy", "mAP", "precision at 10", "validation", "seconds"),
-        left=("variant",),
-        title=f"{name}: {data['splits']} random splits, mean ± standard deviation, %",
-    )
+    columns = ("variant", "accuracy", "mAP", "precision at 10", "validation", "seconds")
+    title = f"{escape(data['dataset'])}: {data['splits']} random splits, mean ± standard deviation, %"
+    table = new_table(columns, left=("variant",), title=title)
     names = ("accuracy", "map", "precision_at_10", "validation")
-    best = {
-        name: max((row[name]["mean"] for row in data["variants"] if row[name]), default=None)
-        for name in names
-    }
+    means = {name: [row[name]["mean"] for row in data["variants"] if row[name]] for name in names}
     for row in data["variants"]:
-        cells = [_figure(row[name], best[name]) for name in names]
+        cells = ["–"] * len(names)
+        for at, name in enumerate(names):
+            if figure := row[name]:
+                text = f"{figure['mean']:.2f} ± {figure['std']:.2f}"
+                cells[at] = f"[bold]{text}[/]" if figure["mean"] == max(means[name]) else text
         table.add_row(escape(row["title"]), *cells, f"{row['seconds']:.0f}")
     print_table(table)
     for row in data["variants"]:
         for one in row["tried"] or []:
-            settings = ", ".join(f"{name} {value}" for name, value in one["settings"].items())
             if one["lost"]:
+                settings = ", ".join(f"{name} {value}" for name, value in one["settings"].items())
                 candidate = f"candidate {settings or 'without changes'}"
                 say(escape(f"{row['title']}: {candidate} failed: {one['lost']}"))
         if row["failed"]:
@@ -188,26 +190,15 @@ def _print_figures(data: dict[str, Any]) -> None:
 
 
 def _print_differences(title: str, entries: list[dict[str, Any]], other: str | None) -> None:
-    numbers = ("difference", "95 % interval", "p")
     words = ("data", *([other] if other else []), "figure")
-    table = new_table((*words, *numbers, "verdict"), left=(*words, "verdict"), title=escape(title))
+    columns = (*words, "difference", "95 % interval", "p", "verdict")
+    table = new_table(columns, left=(*words, "verdict"), title=escape(title))
     for one in entries:
-        colour = _COLOURS.get(one["verdict"], "dim")
+        colour = {"better": "green", "worse": "red"}.get(one["verdict"], "dim")
+        name = one["dataset"].partition(":")[0]  # of a synthetic graph's long name
         table.add_row(
-            escape(_short(one["dataset"])), *([escape(one[other])] if other else []), one["metric"],
-            f"{one['mean']:+.2f}", f"{one['low']:+.2f} … {one['high']:+.2f}", f"{one['p_corrected']:.3f}",
+            *map(escape, (name, *([one[other]] if other else []), one["metric"])), f"{one['mean']:+.2f}",
+            f"{one['low']:+.2f} … {one['high']:+.2f}", f"{one['p_corrected']:.3f}",
             f"[{colour}]{one['verdict']}[/]",
         )  # fmt: skip
     print_table(table)
-
-
-def _short(name: str) -> str:
-    return name.partition(":")[0]  # of a synthetic graph's long name
-
-
-def _figure(figure: dict[str, Any] | None, best: float | None) -> str:
-    """Mean and standard deviation; the highest mean of a column is bold."""
-    if not figure:
-        return "–"
-    text = f"{figure['mean']:.2f} ± {figure['std']:.2f}"
-    return f"[bold]{text}[/]" if figure["mean"] == best else text

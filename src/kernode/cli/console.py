@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import logging
-import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 from rich.console import Console
@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from kernode.errors import FileError, KernodeError, KernodeWarning
+from kernode.errors import FileError, KernodeWarning
 from kernode.progress import log_event, progress_listener
 
 # Control characters but for line breaks and tabulators, C1's among them.
@@ -33,17 +33,11 @@ def harmless(text: str) -> str:
     return text.translate(_CONTROL)
 
 
-class ReaderGone(KernodeError):  # noqa: N818 (not an error)
-    """The program that reads stdout has closed it (exit status 141, as after SIGPIPE)."""
-
-    exit_status = 141
-    code = "reader-gone"
-
-
 def write_stdout(text: str = "") -> None:
     """Write text and what is still buffered.
 
-    A stdout that takes no more is closed: else the interpreter would report it again at exit.
+    A stdout that takes no more is closed: else the interpreter would report it again at exit. Where its
+    reader has gone, as `head` does, the exit status is that of SIGPIPE.
     """
     try:
         print(text, end="", flush=True)  # noqa: T201
@@ -51,7 +45,7 @@ def write_stdout(text: str = "") -> None:
         with suppress(OSError):
             sys.stdout.close()
         if isinstance(error, BrokenPipeError):
-            raise ReaderGone("the reader has closed stdout.") from None
+            raise SystemExit(141) from None
         raise FileError(f"stdout: {error.strerror}.", "no-room", path="stdout") from None
 
 
@@ -65,12 +59,12 @@ def write_data(text: str) -> None:
 class Warned:
     """The warnings of a command: on stderr at once, and in its JSON object, each once."""
 
-    def begin(self) -> None:
+    def clear(self) -> None:
         """Forget the warnings of the command before."""
         self.sentences: list[str] = []
         self.shown, self._others = True, set[type]()
 
-    def hear(self, message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+    def showwarning(self, message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         """Replace ``warnings.showwarning``; of another library's categories the first warning is enough."""
         sentence = harmless(" ".join(str(message).split()))
         if not issubclass(category, UserWarning) or category in self._others or sentence in self.sentences:
@@ -88,7 +82,7 @@ class Warned:
 
 
 warned = Warned()
-warned.begin()
+warned.clear()
 
 
 class _Console(Console):
@@ -97,29 +91,17 @@ class _Console(Console):
     def render_str(self, text: str, **look: Any) -> Text:
         return super().render_str(harmless(text), **look)
 
-    def write(self, content: Text | Table) -> None:
+    def write(self, content: str | Table) -> None:
         with self.capture() as text:
             self.print(content)
         write_stdout("\n".join(line.rstrip(" ") for line in text.get().split("\n")))
 
 
 def say(text: str) -> None:
-    """Print rich's markup on stdout; escape what is not ours in it.
-
-    A terminal wraps a line below the start of its last column, which two or more spaces set apart.
-    """
-    console = _Console(soft_wrap=True, highlight=False, emoji=False)
-    for line in console.render_str(text).split("\n", allow_blank=True):
-        console.write(_wrapped(line, console) if console.is_terminal else line)
-
-
-def _wrapped(line: Text, console: Console) -> Text:
-    first = re.match(r" *(?:\S+(?: \S+)* {2,})?", line.plain)
-    indent = first.end() if first and first.end() < console.width // 2 else 0
-    if line.cell_len <= console.width:
-        return line
-    head, body = line.divide([indent]) if indent else (Text(), line)
-    return head + Text("\n" + " " * indent).join(body.wrap(console, console.width - indent))
+    """Print rich's markup on stdout; escape what is not ours in it. A terminal wraps it between words."""
+    console = _Console(highlight=False, emoji=False)
+    console.soft_wrap = not console.is_terminal
+    console.write(text)
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -145,15 +127,14 @@ def print_table(table: Table) -> None:
 
 
 Advance = Callable[[float, str], None]  # steps done, and a text to show with them
-Begin = Callable[..., Advance]  # (total, name=""): begin a task of so many steps, by the title and this name
+Begin = Callable[..., Advance]  # (total, name=""): the task of so many steps, by the title and this name
 
 
 @contextmanager
 def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 5.0) -> Iterator[Begin]:
-    """Show progress on stderr: bars on a terminal, elsewhere a line every few seconds.
+    """Show progress on stderr: bars on a terminal, elsewhere and in the log a line every few seconds.
 
-    The log has such lines, too. Both show what computations report by
-    :func:`~kernode.progress.report_progress`.
+    Computations inside that call :func:`~kernode.progress.report_progress` are shown, too.
     ``counted``: whether the number of steps means something to people.
     """
     console = Console(stderr=True)
@@ -168,10 +149,9 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
         disable=quiet or not console.is_terminal,
     )
 
+    @cache
     def begin(total: float, name: str = "") -> Advance:
-        return start(f"{title} · {name}" if name else title, total)
-
-    def start(name: str, total: float) -> Advance:
+        name = f"{title} · {name}" if name else title
         task, last = bars.add_task(name, total=total, text=""), time.monotonic()
 
         def advance(done: float, text: str) -> None:
@@ -187,12 +167,6 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
 
         return advance
 
-    tasks: dict[tuple[str, int], Advance] = {}
-
-    def listen(what: str, done: int, total: int) -> None:
-        if (what, total) not in tasks:  # the same step of another graph has another total
-            tasks[what, total] = start(what, total)
-        tasks[what, total](done, "")
-
-    with bars, progress_listener(listen):
+    # the same step of another graph has another total
+    with bars, progress_listener(lambda what, done, total: begin(total, what)(done, "")):
         yield begin

@@ -1,8 +1,7 @@
-"""``kernode data``: list, describe, convert and fetch graphs."""
+"""``kernode data``: list, describe and convert graphs."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,19 +11,19 @@ from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.files import check_folder, check_out
-from kernode.cli.option_groups import Command, Group, argument, expanded, option
-from kernode.cli.options.graph import GraphOptions, print_notes
+from kernode.cli.option_groups import expanded, option
+from kernode.cli.options.graph import GraphOptions, note_lines
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import kept
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
 
-app = typer.Typer(cls=Group, no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 _MOST_CLASSES = 12  # shown
 
 
-@app.command("list", cls=Command)
+@app.command("list")
 @expanded
 def list_(*, output: OutputOptions) -> None:
     """List the built-in data sets: the paper's Table 1, and whether each is on this machine.
@@ -49,7 +48,7 @@ def list_(*, output: OutputOptions) -> None:
     say("A graph of any size has a name such as synthetic:nodes=20000,degree=10,classes=8.")
 
 
-@app.command(cls=Command)
+@app.command()
 @expanded
 def info(*, graph: GraphOptions, output: OutputOptions) -> None:
     """Show what is in a graph: counts, classes, degrees, and what was done to its tables.
@@ -90,10 +89,11 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         say(f"  {count:>8,}  {escape(name)}")
     if rest := classes[_MOST_CLASSES:]:
         say(f"  {sum(count for _, count in rest):>8,}  in {len(rest):,} more classes")
-    print_notes(read.notes)
+    for line in note_lines(read.notes):
+        say(line)
 
 
-@app.command(cls=Command)
+@app.command()
 @expanded
 def convert(
     *,
@@ -112,19 +112,15 @@ def convert(
     A store: [bold]kernode data convert cora -o cora-store[/]
     """
     if out.suffix:
-        check_out(out, (".npz",), graph.inputs)
+        check_out(out, read=graph.inputs, extensions=(".npz",))
     else:
         check_folder(out)
     with progress("convert", quiet=output.silent):
-        found = _to_file(graph, out) if out.suffix else _to_store(graph, out)
-    found["out"] = str(out)
-    if output.json:
-        print_json(found)
-    elif not output.quiet:
-        print_notes(tuple(found["notes"]))
-        size = sum(path.stat().st_size for path in ([out] if out.suffix else out.iterdir())) / 1e6
-        counted = f"{found['nodes']:,} nodes and {found['edges']:,} edges"
-        say(f"{escape(found['dataset'])}: {counted} ({size:,.1f} MB) written to {escape(str(out))}")
+        facts = _to_file(graph, out) if out.suffix else _to_store(graph, out)
+    size = sum(path.stat().st_size for path in ([out] if out.suffix else out.iterdir())) / 1e6
+    counted = f"{facts['nodes']:,} nodes and {facts['edges']:,} edges ({size:,.1f} MB)"
+    line = escape(f"{facts['dataset']}: {counted} written to {out}")
+    output.show(facts | {"out": str(out)}, [*note_lines(facts["notes"]), line])
 
 
 def _to_file(graph: GraphOptions, out: Path) -> dict[str, Any]:
@@ -162,31 +158,9 @@ def _to_store(graph: GraphOptions, out: Path) -> dict[str, Any]:
 
 
 def _counts(graph: Graph) -> dict[str, Any]:
-    names = ("dataset", "nodes", "edges", "features")
-    counts = (graph.name, graph.n_nodes, graph.n_edges, graph.n_features)
-    return dict(zip(names, counts, strict=True))
-
-
-@app.command(cls=Command)
-@expanded
-def fetch(
-    *,
-    name: Annotated[str, argument("citeseer or pubmed.")],
-    force: Annotated[bool, option("Build it again even if it is here.", "--force")] = False,
-    output: OutputOptions,
-) -> None:
-    """Fetch a data set into the cache folder (KERNODE_CACHE); each raw file is checked by its SHA-256.
-
-    Example: [bold]kernode data fetch citeseer[/]
-    """
-    from kernode.io import datasets
-    from kernode.io.planetoid import fetch as fetch_data
-
-    name = name.lower()
-    if not output.silent and any(name == entry.name for entry in datasets()):
-        sys.stderr.write(f"fetching {name} …\n")
-    path = fetch_data(name, force=force)
-    if output.json:
-        print_json({"dataset": name, "path": str(path)})
-    else:
-        say(f"{escape(name)} is in {escape(str(path))}")
+    return {
+        "dataset": graph.name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "features": graph.n_features,
+    }

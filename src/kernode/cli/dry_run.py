@@ -19,16 +19,16 @@ from kernode.tasks.classes.variants import WORDS, candidates, is_sum
 from kernode.training.run import Run
 
 
-def dry_run(
-    graph: GraphOptions, variant: str, changes: dict[str, Any], run: FitOptions, output: OutputOptions
-) -> None:
+def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOptions) -> None:
     """Print a bound of memory and, of a graph that is at hand, the time, of every method to be tried."""
-    settings = graph.part("run")
+    model.methods()  # wrong settings come before a graph is read
+    settings, variant = graph.part("run"), model.variant
     place = settings.place()
     with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
         one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
-        tried = candidates(variant, sizes.known_as or (WORDS if sizes.filled is not None else ""), **changes)
+        key = sizes.known_as or (WORDS if sizes.filled is not None else "")
+        tried = candidates(variant, key, model._changes)
         tried = {name: pair for name, pair in tried.items() if not pair[0].closed_form} or tried
         found = {name: estimate(sizes, *settings, one_run) for name, settings in tried.items()}
     if output.json:
@@ -37,14 +37,14 @@ def dry_run(
         return
     for name, one in found.items():
         _print(one, name)
-    if len(found) > 1 and is_sum(variant):
-        after = " and ".join(f"{left} after {epoch}" for epoch, left in RUNGS if left < len(found))
-        all_ = [one.seconds["total"] for one in found.values() if one.seconds is not None]
-        total = f" At most {_time(sum(all_))} in all." if len(all_) == len(found) else ""
-        say(f"{variant} trains these side by side, keeps {after} epochs, and sums their kernels.{total}")
-    elif len(found) > 1:
-        after = ", ".join(f"{left} after {epoch}" for epoch, left in rungs(len(found)))
-        say(f"{variant} trains these side by side and keeps the best by validation: {after} epochs.")
+    if len(found) > 1:
+        is_added = is_sum(variant)
+        rounds = (
+            [(epoch, left) for epoch, left in RUNGS if left < len(found)] if is_added else rungs(len(found))
+        )
+        after = ", ".join(f"{left} after {epoch}" for epoch, left in rounds)
+        kept = "sums their kernels" if is_added else "keeps the best by validation"
+        say(f"{variant} trains these side by side and {kept}: {after} epochs.")
     if sizes.graph is None:
         say("Time: not predicted of a graph that is still to be made or fetched.")
 
@@ -54,19 +54,15 @@ def _print(estimated: Estimate, variant: str) -> None:
     runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
     counted = f"{sizes.nodes:,} nodes, {sizes.edges:,} edges, {sizes.features:,} features"
     say(f"[bold]{escape(sizes.name)}[/] · {variant} · {counted} · {runs} · {estimated.run.place.device.type}")
-    lines = {
-        "operator": estimated.operator.replace(": ", ", ", 1),
-        "memory, at least": readable(estimated.least),
-    }
+    say(f"  operator           {escape(estimated.operator.replace(': ', ', ', 1))}")
+    say(f"  memory, at least   {readable(estimated.least)}")
+    if estimated.peak is not None:
+        say(f"  memory, measured   {readable(estimated.peak)} for all that the program holds")
     if seconds is not None:
-        epochs, most = estimated.training.epochs, "at most " * (estimated.training.stopping_rule is not None)
-        if estimated.peak is not None:
-            lines["memory, measured"] = f"{readable(estimated.peak)} for all that the program holds"
+        most = "at most " * (estimated.training.stopping_rule is not None)
+        per_epoch = f"{estimated.training.epochs:,} epochs of {_time(seconds['epoch'])}"
         measured = f"from {estimated.measured_epochs} that were measured"
-        per_epoch = f"{epochs:,} epochs of {_time(seconds['epoch'])}, {measured}"
-        lines["time"] = f"{most}{_time(seconds['total'])}: {per_epoch}"
-    for title, text in lines.items():
-        say(f"  {title:<18} {escape(text)}")
+        say(f"  time               {most}{_time(seconds['total'])}: {per_epoch}, {measured}")
     say(f"[bold]{escape(estimated.verdict())}[/]")
 
 

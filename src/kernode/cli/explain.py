@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rich.markup import escape
 
-from kernode.cli.console import progress, say
+from kernode.cli.console import print_json, progress, say
 from kernode.cli.option_groups import argument, option
 from kernode.cli.options.model import ModelOptions, as_node
 from kernode.cli.options.run import OutputOptions
@@ -76,17 +76,16 @@ def explain(
         if smallest is not None:
             found = opened.model.smallest_change(v, smallest)
         elif changes:
-            edges = {"add": add or (), "remove": remove or ()}
-            ends = {name: [as_node(graph, one) for one in given] for name, given in edges.items()}
-            found = opened.model.what_if(v, **ends, **_changes(graph, set_to or []))
+            added, removed = ([as_node(graph, one) for one in ends or ()] for ends in (add, remove))
+            found = opened.model.what_if(v, add=added, remove=removed, **_changes(graph, set_to or []))
         else:
-            asked = {"of_class": of_class, "against": against}
-            known = {name: classes.get(one, one) if one else None for name, one in asked.items()}
-            found = opened.model.explain(v, *more, top=top, **known)
+            # classes may be numbers
+            of_class, against = (one and classes.get(one, one) for one in (of_class, against))
+            found = opened.model.explain(v, *more, top=top, of_class=of_class, against=against)
     if output.json:
-        opened.print_json(model, **{**graph.listed_marks(graph.find([v]))[0], **found.to_json()})
+        print_json(opened.facts | graph.listed_marks(graph.find([v]))[0] | found.to_json())
     else:
-        opened.print_notes(output)
+        output.show({}, opened.lines)
         say(escape(str(found)))
 
 

@@ -6,14 +6,17 @@ import io
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self
 
 from kernode.cli.option_groups import option
 from kernode.cli.options.settings import RunSettings
 from kernode.errors import InputError, KernodeError, MissingExtraError, bad_setting
 
+# Clusters that are started on this machine.
+_DASK = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+_RAY = {"address": "local", "include_dashboard": False}
 JobsOption = Annotated[
     int | None,
     option(
@@ -26,32 +29,25 @@ JobsOption = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class JobSettings(RunSettings):
-    """What runs many trainings, through joblib.
+class JobOptions(RunSettings):
+    """What runs many trainings, through joblib, and how many at a time.
 
     loky: processes of this machine; dask: the cluster at DASK_SCHEDULER_ADDRESS; ray: the one at RAY_ADDRESS.
     Without an address they start one here.
     """
 
     backend: Annotated[Literal["loky", "dask", "ray"] | None, option("What runs them.")] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobOptions(JobSettings):
-    """The same, and how many at a time."""
-
     jobs: JobsOption = None
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1 and self.jobs != -1:
             raise bad_setting("jobs", "an integer ≥ 1, or -1 for one per core", self.jobs)
-        if self.backend == "loky" and self.jobs is None:
-            raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
 
-    @classmethod
-    def of(cls, settings: JobSettings, jobs: int | None) -> JobOptions:
-        """Settings of a command with its ``--jobs``."""
-        return cls(**{name: getattr(settings, name) for name in JobSettings.__dataclass_fields__}, jobs=jobs)
+    def with_jobs(self, jobs: int | None) -> Self:
+        """The same with the number of ``--jobs``, if it is given."""
+        if self.backend == "loky" and self.jobs is None and jobs is None:
+            raise InputError("the backend loky needs the number of processes.", "missing", setting="jobs")
+        return self if jobs is None else replace(self, jobs=jobs)
 
     @property
     def elsewhere(self) -> bool:
@@ -74,55 +70,41 @@ class JobOptions(JobSettings):
             return
         from joblib import parallel_config
 
-        backend = self.backend or "loky"
+        backend, address = self.backend or "loky", None
         with ExitStack() as stack:
             try:
-                stack.enter_context({"dask": self._dask, "ray": self._ray}.get(backend, nullcontext)())
+                if backend == "dask":
+                    import dask
+                    from distributed import Client
+
+                    address = dask.config.get("scheduler-address", None)  # or of DASK_SCHEDULER_ADDRESS
+                    stack.enter_context(Client(**self._own_cluster(address, "n_workers", _DASK)))
+                elif backend == "ray":
+                    import ray
+                    from ray.util.joblib import register_ray
+
+                    address = os.environ.get("RAY_ADDRESS")
+                    own = self._own_cluster(address, "num_cpus", _RAY)
+                    ray.init(logging_level=logging.ERROR, log_to_driver=False, **own)
+                    stack.enter_context(redirect_stdout(io.StringIO()))  # Ray prints lost workers
+                    stack.callback(ray.shutdown)
+                    register_ray()
             except ImportError:
                 sentence = f"it needs {backend.title()}: pip install 'kernode[{backend}]'."
                 raise MissingExtraError(sentence, "extra", extra=backend, setting="backend") from None
+            except KernodeError:
+                raise
+            except (OSError, ValueError, RuntimeError) as error:
+                sentence = f"no {backend.title()} scheduler answers at {address} ({error})."
+                raise KernodeError(sentence, "unreachable") from None
             stack.enter_context(parallel_config(backend=backend, n_jobs=self.jobs or -1))
             yield
 
-    @contextmanager
-    def _dask(self) -> Iterator[None]:
-        import dask
-        from distributed import Client
-
-        address = dask.config.get("scheduler-address", None)  # DASK_SCHEDULER_ADDRESS, or Dask's own files
-        own: dict[str, Any] = {"n_workers": self._count(address), "threads_per_worker": 1}
-        own |= {"dashboard_address": None, "silence_logs": logging.CRITICAL}
-        try:
-            client = Client(**({} if address else own))
-        except (OSError, ValueError) as error:
-            raise KernodeError(f"no Dask scheduler answers at {address} ({error}).", "unreachable") from None
-        with client:
-            yield
-
-    @contextmanager
-    def _ray(self) -> Iterator[None]:
-        import ray
-        from ray.util.joblib import register_ray
-
-        address = os.environ.get("RAY_ADDRESS")
-        own: dict[str, Any] = {"address": "local", "num_cpus": self._count(address)}
-        try:
-            ray.init(
-                logging_level=logging.ERROR, log_to_driver=False,
-                **({} if address else own | {"include_dashboard": False}),
-            )  # fmt: skip
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise KernodeError(f"Ray does not start, or not at {address} ({error}).", "unreachable") from None
-        register_ray()
-        with redirect_stdout(io.StringIO()):  # Ray prints lost workers
-            try:
-                yield
-            finally:
-                ray.shutdown()
-
-    def _count(self, address: str | None) -> int | None:
-        """Number of workers to start on this machine; None: one per core."""
-        if address is not None and self.jobs is not None:
+    def _own_cluster(self, address: str | None, workers: str, own: dict[str, Any]) -> dict[str, Any]:
+        """Arguments that start a cluster on this machine; none where there is one at an address."""
+        if address is None:
+            return own | {workers: None if self.jobs == -1 else self.jobs}
+        if self.jobs is not None:
             sentence = f"the cluster at {address} has workers of its own. Leave out their number."
             raise InputError(sentence, "conflict", setting="jobs")
-        return None if self.jobs == -1 else self.jobs
+        return {}

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
 from typing import Annotated
 
-from rich.markup import escape
-
-from kernode.cli.console import print_json, say
-from kernode.cli.fit import FitGraphOptions, fit_and_save, print_end, runs_and_seeds
-from kernode.cli.option_groups import option
+from kernode.cli.console import print_json
+from kernode.cli.fitting import FitGraphOptions, fit_and_save, parameters, print_report
+from kernode.cli.option_groups import flag, option
 from kernode.cli.options.run import FitOptions, OutputOptions
-from kernode.cli.settings_file import with_settings
 
 
 def links(
@@ -28,7 +23,7 @@ def links(
     ] = None,
     run: FitOptions,
     all_edges: Annotated[
-        bool, option("Train on every edge, for vectors of nodes: none is left to test.", "--all-edges")
+        bool, flag("Train on every edge, for vectors of nodes: none is left to test.", "--all-edges")
     ] = False,
     output: OutputOptions,
 ) -> None:
@@ -41,26 +36,18 @@ def links(
 
     Vectors without any label: [bold]kernode links cora --all-edges[/], then `kernode embed`.
     """
-    started = time.perf_counter()
-    usual = "embedding" if all_edges else "auto"
-    changes = graph.method_changes(run.epochs)
-    variant, changes = with_settings(graph.settings_file, "links", variant, usual, changes)
+    settings = parameters(graph, run, "links", variant, "embedding" if all_edges else "auto")
 
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
-    from kernode.models.changes import by_part
     from kernode.tasks.links.evaluation import lines
 
-    parameters = by_part(**changes, precision=graph.part("run").precision)
-    parameters |= {"random_state": run.seed, "replicas": len(run.seeds()), "device": graph.part("run").device}
-    model = (LinkKernelTransformer if all_edges else LinkPredictor)(variant, **parameters)
-    out = Path(f"{graph.name}-links-{variant}.safetensors")
-    report, _ = fit_and_save(model, lambda read: {"X": read}, graph, run, output, started, usual=out)
+    model = (LinkKernelTransformer if all_edges else LinkPredictor)(**settings)
+    usual = f"{graph.name}-links-{model.variant}.safetensors"
+    report, _ = fit_and_save(model, graph, run, output, usual=usual)
     if output.json:
         print_json(report)
         return
-    say(f"[bold]{escape(report['dataset'])}[/] · links by {report['variant']} · {runs_and_seeds(report)}")
-    for line in lines(report) if "test" in report else ():
-        say(f"  {'[bold yellow]' if ': ahead by' in line else ''}{line}")
-    files = [] if run.with_graph else graph.model_words
-    words = ["embed", "-o", "vectors.parquet"] if all_edges else ["predict-links"]
-    print_end(report, [words[0], report["model"], *files, *words[1:]])
+    command, *more = ["embed", "-o", "vectors.parquet"] if all_edges else ["predict-links"]
+    files = [] if run.with_graph else graph.words(of_model=True)
+    following = [command, report["model"], *files, *more]
+    print_report(report, f"links by {report['variant']}", lines(report), following)

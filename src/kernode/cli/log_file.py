@@ -7,7 +7,6 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from traceback import format_exception
@@ -19,22 +18,16 @@ from kernode.errors import InputError, Interrupted
 from kernode.progress import log, log_event
 from kernode.version import versions
 
-_FIRST = b'{"time": "'  # of every line
-
 
 class LogFile(logging.FileHandler):
     """Appends every message of the log "kernode" to a file; a full disk ends the log, not the command."""
 
     def __init__(self, path: Path) -> None:
         try:
-            if path.is_file():
-                with path.open("rb") as file:
-                    if file.read(len(_FIRST)) not in (b"", _FIRST):
-                        raise OSError("it exists, and is not a log")
             path.parent.mkdir(parents=True, exist_ok=True)
             super().__init__(path, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
-            sentence = f"{path} cannot be written ({error.strerror or error}). Give another file."
+            sentence = f"{path} cannot be written ({error.strerror}). Give another file."
             raise InputError(sentence, "not-writable", path=path, setting="log_file") from None
         self.started = time.monotonic()
         log.setLevel(logging.DEBUG)
@@ -56,18 +49,8 @@ class LogFile(logging.FileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
         """End the log, with a warning even where others are not shown."""
-        self.end()
-        warned.add(f"{self.baseFilename} cannot be written: the log is not kept from here on.")
-
-    def close(self) -> None:
-        """Stay open: uvicorn configures logging, which closes every handler that there is."""
-
-    def end(self) -> None:
-        """Close the file, and leave the logger as it was."""
         log.removeHandler(self)
-        log.setLevel(logging.NOTSET)
-        with suppress(OSError):
-            super().close()
+        warned.add(f"{self.baseFilename} cannot be written: the log is not kept from here on.")
 
 
 def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
@@ -94,4 +77,6 @@ def end_log(status: int, sentence: str = "", error: BaseException | None = None)
         levels = {0: logging.INFO, Interrupted.exit_status: logging.WARNING}
         message = sentence or ("done" if status == 0 else f"ended with {status}")
         log_event("end", message, levels.get(status, logging.ERROR), **fields)
-        handler.end()
+        log.removeHandler(handler)
+        log.setLevel(logging.NOTSET)
+        handler.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import Any
 
 from kernode.config import Config
@@ -23,9 +22,41 @@ def parse_part(text: str, base: type, what: str) -> Any:
     Traceback (most recent call last):
     kernode.errors.InputError: 'rbg' is not a kernel. Choose one of Linear, Normalized, Polynomial, ...
     """
-    must_be = f"a {what} as in Python, such as {next(iter(known_parts(base)))}()"
+    known = known_parts(base)
+    must_be = f"a {what} as in Python, such as {next(iter(known))}()"
+
+    def kind(function: ast.expr) -> type[Config]:
+        name = ast.unparse(function).rpartition(".")[2]  # kn.kernels.RBF is RBF
+        found = {one.lower(): kind for one, kind in known.items()}.get(name.lower())
+        if found is None:
+            sentence = f"{name!r} is not a {what}. Choose one of {', '.join(known)}."
+            raise InputError(sentence, "unknown", what=what, name=name)
+        return found
+
+    def value(node: ast.expr) -> Any:
+        match node:
+            case ast.Name() | ast.Attribute():
+                return kind(node)()
+            case ast.Call(func=ast.Name() | ast.Attribute() as function, args=args, keywords=keywords):
+                settings = {one.arg or "**": value(one.value) for one in keywords}
+                if len(settings) < len(keywords):
+                    raise ValueError("a setting is given twice")
+                return kind(function)(*map(value, args), **settings)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as sign, right=right):
+                one, other = value(left), value(right)
+                method = "__add__" if isinstance(sign, ast.Add) else "__mul__"
+                if not all(isinstance(part, base) and hasattr(part, method) for part in (one, other)):
+                    raise ValueError("only kernels can be added and multiplied")
+                return getattr(one, method)(other)
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                return tuple(map(value, elements))
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise ValueError(f"{ast.unparse(node)} is not a name, a number or text") from None
+
     try:
-        part = _Reader(base, what).value(ast.parse(text.strip(), mode="eval").body)
+        part = value(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, RecursionError, MemoryError):
         raise bad_setting(what, must_be, text) from None
     except KernodeError as error:
@@ -45,43 +76,3 @@ def known_parts(base: type) -> dict[str, type[Config]]:
 
     kinds = {name: kind for name, kind in sorted(Config.kinds.items()) if issubclass(kind, base)}
     return {name: kind for name, kind in kinds.items() if name[0] != "_" and not is_abstract(kind)}
-
-
-@dataclasses.dataclass(frozen=True)
-class _Reader:
-    """Values of a syntax tree."""
-
-    base: type
-    what: str
-
-    def value(self, node: ast.expr) -> Any:
-        """A part, or a plain value."""
-        match node:
-            case ast.Name() | ast.Attribute():
-                return self.kind(node)()
-            case ast.Call(func=ast.Name() | ast.Attribute() as function, args=args, keywords=keywords):
-                settings = {one.arg or "**": self.value(one.value) for one in keywords}
-                if len(settings) < len(keywords):
-                    raise ValueError("a setting is given twice")
-                return self.kind(function)(*map(self.value, args), **settings)
-            case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as sign, right=right):
-                one, other = self.value(left), self.value(right)
-                method = "__add__" if isinstance(sign, ast.Add) else "__mul__"
-                if not all(isinstance(part, self.base) and hasattr(part, method) for part in (one, other)):
-                    raise ValueError("only kernels can be added and multiplied")
-                return getattr(one, method)(other)
-            case ast.Tuple(elts=elements) | ast.List(elts=elements):
-                return tuple(self.value(element) for element in elements)
-        try:
-            return ast.literal_eval(node)
-        except (ValueError, TypeError):
-            raise ValueError(f"{ast.unparse(node)} is not a name, a number or text") from None
-
-    def kind(self, function: ast.expr) -> type[Config]:
-        """The class of a name; kn.kernels.RBF is RBF."""
-        name, known = ast.unparse(function).rpartition(".")[2], known_parts(self.base)
-        kind = {one.lower(): kind for one, kind in known.items()}.get(name.lower())
-        if kind is None:
-            sentence = f"{name!r} is not a {self.what}. Choose one of {', '.join(known)}."
-            raise InputError(sentence, "unknown", what=self.what, name=name)
-        return kind

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from rich.markup import escape
 
-from kernode.cli.console import progress, say
+from kernode.cli.console import progress
 from kernode.cli.files import check_folder
 from kernode.cli.option_groups import argument, option
 from kernode.cli.options.model import ModelOptions
@@ -44,14 +44,10 @@ def plot(
         opened = model.open()
         evaluation = EvaluationData.of(opened.on, plane=plane)
         found = dict(write_pictures(evaluation, folder, pictures or ()))
-    written = {name: files for name, files in found.items() if not isinstance(files, str)}
+    paths = {
+        name: [str(path) for path in files] for name, files in found.items() if not isinstance(files, str)
+    }
     left_out = {name: why for name, why in found.items() if isinstance(why, str)}
-    if output.json:
-        paths = {name: [str(path) for path in files] for name, files in written.items()}
-        opened.print_json(model, pictures=paths, left_out=left_out)
-    elif not output.quiet:
-        opened.print_notes(output)
-        for files in written.values():
-            say(f"{escape(str(files[0]))} and {escape(files[1].suffix)}")
-        for name, why in left_out.items():
-            say(f"[dim]no {name}: {escape(why)}[/]")
+    lines = [escape(f"{first} and {Path(second).suffix}") for first, second in paths.values()]
+    lines += [f"[dim]no {name}: {escape(why)}[/]" for name, why in left_out.items()]
+    output.show(opened.facts | {"pictures": paths, "left_out": left_out}, [*opened.lines, *lines])

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kernode.cli.console import progress
-from kernode.cli.files import WRITERS, Table, check_apart, check_out, check_writable, replaced_file
-from kernode.cli.option_groups import option
+from kernode.cli.files import WRITERS, Table, check_out
+from kernode.cli.option_groups import flag, option
 from kernode.cli.options.model import ModelOptions, OutTableOption, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, warn
@@ -24,14 +24,14 @@ def predict(
     out: OutTableOption = None,
     abstain: Annotated[float | None, option("Give no class where none is as probable, such as 0.9.")] = None,
     doubtful_labels: Annotated[
-        bool, option("Known labels that are most likely wrong, instead of classes.", "--doubtful-labels")
+        bool, flag("Known labels that are most likely wrong, instead of classes.", "--doubtful-labels")
     ] = False,
     new_nodes: Annotated[
         list[str] | None, option("Table of nodes that arrive. May be repeated.", **_NEW)
     ] = None,
     new_edges: Annotated[str | None, option("Table of edges that arrive.", **_NEW)] = None,
     everyone: Annotated[
-        bool, option("Answer about every node, not only those that arrived.", "--all", **_NEW)
+        bool, flag("Answer about every node, not only those that arrived.", "--all", **_NEW)
     ] = False,
     save: Annotated[Path | None, option("Write the model with the larger graph in its file.", **_NEW)] = None,
     output: OutputOptions,
@@ -51,9 +51,8 @@ def predict(
 
     New nodes: [bold]kernode predict edges.safetensors --new-nodes new-nodes.csv --new-edges new-edges.csv[/]
     """
-    check_out(out, WRITERS, (model.model,))
-    check_writable(save)
-    check_apart((out, save), (*model.inputs[1:], *(new_nodes or ()), new_edges))  # the model may grow
+    check_out(out, read=(*model.inputs, *(new_nodes or ()), new_edges), extensions=WRITERS)
+    check_out(save, read=(*model.inputs[1:], *(new_nodes or ()), new_edges, out))  # the model may grow
     if doubtful_labels:
         others = {"abstain": abstain, "new_nodes": new_nodes, "new_edges": new_edges, "save": save}
         for name in (name for name, value in others.items() if value is not None):
@@ -67,7 +66,7 @@ def predict(
         checked_threshold(abstain)
     arriving = bool(new_nodes) or new_edges is not None
     with progress("predict", quiet=output.silent):
-        opened = model.extended(new_nodes or None, new_edges) if arriving else model.open()
+        opened = model.open(new_nodes=new_nodes or None, new_edges=new_edges)
         trained, graph = opened.model.model_, opened.graph
         if abstain is not None:
             warn_of_uncalibrated(trained)
@@ -75,33 +74,35 @@ def predict(
     n, arrived = len(table["node"]), len(opened.nodes) if arriving else 0
     if not n:
         warn("edges arrived, and no node did: there is nothing to answer about. Add --all for every node.")
-    answered, replaced = n - table["class"].count(None), save is not None and save.exists()
+    answered, sentences = n - table["class"].count(None), []
+    coverage = round(100 * answered / max(1, n), 4)
+    if arriving:
+        sentences.append(f"{arrived:,} nodes arrived at the {graph.n_nodes - arrived:,} of {graph.name}")
+    if out is not None:
+        sentences.append(f"{n:,} nodes of {graph.name} written to {out}")
+    replaced = save is not None and save.exists()
     if save is not None:
         opened.model.save(save, with_graph=True)
-    facts = {
-        "model": str(model.model),
-        "dataset": graph.name,
-        "nodes": graph.n_nodes,
-        "unlisted": graph.n_unlisted,  # nodes that only edges mention
-        "arrived": arrived,
-        "recomputed": len(opened.model.recomputed_) if arriving else 0,
-        "classes": {name: table["class"].count(name) for name in trained.classes},
-        "calibrated_on": 0 if trained.calibration is None else trained.calibration.nodes,
-        "abstain": abstain,
-        "answered": answered,
-        "coverage": round(100 * answered / max(1, n), 4),
-        "saved": None if save is None else str(save),
-        "replaced": replaced,  # a file of that name
-    }
-    sentences = {
-        f"{arrived:,} nodes arrived at the {graph.n_nodes - arrived:,} of {graph.name}": arriving,
-        f"{n:,} nodes of {graph.name} written to {out}": out is not None,
-        f"the model with the larger graph written to {save}{replaced_file(replaced)}": save is not None,
-        f"{answered:,} of {n:,} nodes ({facts['coverage']:.1f} %) have a class at --abstain {abstain}":
-            abstain is not None,
-    }  # fmt: skip
-    said = tuple(sentence for sentence, is_said in sentences.items() if is_said)
-    opened.print_table(table, facts, out, output, sentences=said)
+        instead = ", which replaced a file of that name" * replaced
+        sentences.append(f"the model with the larger graph written to {save}{instead}")
+    if abstain is not None:
+        sentences.append(
+            f"{answered:,} of {n:,} nodes ({coverage:.1f} %) have a class at --abstain {abstain}"
+        )
+    opened.show_table(
+        table, out, output, sentences,
+        nodes=graph.n_nodes,
+        unlisted=graph.n_unlisted,  # nodes that only edges mention
+        arrived=arrived,
+        recomputed=len(opened.model.recomputed_) if arriving else 0,
+        classes={name: table["class"].count(name) for name in trained.classes},
+        calibrated_on=0 if trained.calibration is None else trained.calibration.nodes,
+        abstain=abstain,
+        answered=answered,
+        coverage=coverage,
+        saved=None if save is None else str(save),
+        replaced=replaced,  # a file of that name
+    )  # fmt: skip
 
 
 def _print_doubtful(model: ModelOptions, out: Path | None, output: OutputOptions) -> None:
@@ -119,13 +120,6 @@ def _print_doubtful(model: ModelOptions, out: Path | None, output: OutputOptions
     table: Table = {name: [row[name] for row in rows] for name in columns}
     table["node"] = names_of(graph, graph.find(table["node"])).tolist() if rows else []
     trained = sum(table["trained"])
-    facts = {
-        "model": str(model.model),
-        "dataset": graph.name,
-        "labelled": labelled,
-        "doubtful": len(rows),
-        "doubtful_trained": trained,
-    }
     sentences = [f"{len(rows):,} of {labelled:,} labels of {graph.name} are doubtful"]
     if trained:
         sentences.append(f"{trained:,} of them trained the model: their p_label is optimistic")
@@ -133,7 +127,10 @@ def _print_doubtful(model: ModelOptions, out: Path | None, output: OutputOptions
         sentences.append("every label trained the model: more may be wrong than are listed")
     if out is not None:
         sentences.append(f"{len(rows):,} nodes written to {out}")
-    opened.print_table(table, facts, out, output, rows="doubtful_labels", sentences=tuple(sentences))
+    opened.show_table(
+        table, out, output, sentences, "doubtful_labels",
+        labelled=labelled, doubtful=len(rows), doubtful_trained=trained,
+    )  # fmt: skip
 
 
 def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float | None = None) -> Table:

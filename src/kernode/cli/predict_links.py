@@ -6,8 +6,8 @@ from typing import Annotated
 
 from kernode.cli.console import progress
 from kernode.cli.files import WRITERS, Table, check_out
-from kernode.cli.option_groups import argument
-from kernode.cli.options.model import CountOption, ModelOptions, OutTableOption, as_node, names_of
+from kernode.cli.option_groups import argument, option
+from kernode.cli.options.model import ModelOptions, OutTableOption, as_node, names_of
 from kernode.cli.options.run import OutputOptions
 
 
@@ -15,7 +15,7 @@ def predict_links(
     *,
     model: ModelOptions,
     node: Annotated[str | None, argument("Links of this node; of the whole graph if not given.")] = None,
-    count: CountOption = 10,
+    count: Annotated[int, option("How many.", "--count", "-k", min=1)] = 10,
     out: OutTableOption = None,
     output: OutputOptions,
 ) -> None:
@@ -27,7 +27,7 @@ def predict_links(
 
     Of one node: [bold]kernode predict-links links.safetensors ann --graph edges.csv --nodes nodes.csv[/]
     """
-    check_out(out, WRITERS, model.inputs)
+    check_out(out, read=model.inputs, extensions=WRITERS)
     with progress("predict-links", quiet=output.silent):
         opened = model.open("links")
         graph = opened.graph
@@ -35,7 +35,5 @@ def predict_links(
         pairs, scores = opened.on.missing_pairs(own, count)
     first, other = (names_of(graph, ends).tolist() for ends in pairs.T)
     table: Table = {"node": first, "other": other, "probability": scores.tolist()}
-    facts = {"model": str(model.model), "dataset": graph.name, "node": node, "count": len(pairs)}
-    sentence = f"{len(pairs):,} missing links of {graph.name} written to {out}"
-    sentences = () if out is None else (sentence,)
-    opened.print_table(table, facts, out, output, rows="missing", sentences=sentences)
+    sentences = [f"{len(pairs):,} missing links of {graph.name} written to {out}"] if out else []
+    opened.show_table(table, out, output, sentences, "missing", node=node, count=len(pairs))

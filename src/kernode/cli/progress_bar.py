@@ -1,11 +1,11 @@
-"""What a command shows of trainings: their epochs on a progress bar."""
+"""The callback that shows the epochs of trainings on progress bars."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from kernode.cli.console import Advance, Begin
+from kernode.cli.console import Begin
 from kernode.training.callbacks import Callback
 from kernode.training.loop import TrainingLoop
 
@@ -21,23 +21,19 @@ class ProgressBar(Callback):
 
     def __init__(self, begin: Begin, notes: Callable[[], None] = lambda: None) -> None:
         self._begin, self._notes, self._last = begin, [notes], 0.0
-        self._bars: dict[str, Advance] = {}
 
-    def tell_notes(self) -> None:
+    def show_notes(self) -> None:
         """Call ``notes`` unless it was done."""
         while self._notes:
             self._notes.pop()()
 
     def on_fit_begin(self, loop: TrainingLoop) -> None:
-        """Begin a bar."""
-        self.tell_notes()
-        if loop.name not in self._bars:
-            self._bars[loop.name] = self._begin(loop.epochs, loop.name)
+        """Show the notes."""
+        self.show_notes()
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
-        """Advance it."""
-        if loop.epoch < loop.epochs and time.monotonic() - self._last < _SECONDS:
-            return
-        self._last, values = time.monotonic(), loop.latest
-        shown = [f"{title} {values[name].mean():.1f} %" for name, title in _TITLES.items() if name in values]
-        self._bars[loop.name](loop.epoch, " ".join(shown))
+        """Advance the training's bar."""
+        if loop.epoch == loop.epochs or time.monotonic() - self._last >= _SECONDS:
+            self._last, values = time.monotonic(), loop.latest
+            shown = [f"{title} {values[key].mean():.1f} %" for key, title in _TITLES.items() if key in values]
+            self._begin(loop.epochs, loop.name)(loop.epoch, " ".join(shown))

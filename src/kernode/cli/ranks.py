@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 from types import FrameType
 
@@ -24,14 +23,9 @@ def rank() -> int:
     return int(os.environ.get("RANK", 0)) if processes() > 1 else 0
 
 
-def restarted() -> bool:
-    """Return whether torchrun started these processes again, after one had ended (--max-restarts)."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", 0)) > 0
-
-
 def has_joined() -> bool:
     """Return whether this process has met the others."""
-    ranks = sys.modules.get("kernode.compute.ranks")  # imports torch: not for this question
+    ranks = sys.modules.get("kernode.compute.ranks")  # not imported here: it takes torch
     return ranks is not None and ranks.has_joined()
 
 
@@ -50,17 +44,11 @@ def begin_rank() -> None:
 def require_shares(command: str) -> None:
     """Refuse to run a command in several processes that would do the same."""
     if processes() > 1 and command not in TAKE_SHARES:
-        raise InputError(
-            f"kernode {command} is for one process: start it without torchrun, which is for "
-            f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}.",
-            "unsupported",
+        commands = f"{', '.join(TAKE_SHARES[:-1])} and {TAKE_SHARES[-1]}"
+        sentence = (
+            f"kernode {command} is for one process: start it without torchrun, which is for {commands}."
         )
-
-
-def await_termination() -> None:
-    """Wait for torchrun, which ends all processes when rank 0 has failed."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    time.sleep(5)
+        raise InputError(sentence, "unsupported")
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
+from kernode.cli.console import progress
 from kernode.cli.files import check_out
 from kernode.cli.option_groups import option
 from kernode.cli.options.model import ModelOptions
@@ -29,7 +29,7 @@ def report(
     Example: [bold]kernode report cora.safetensors -o report.html[/]
     """
     path = out or model.model.with_name(f"{model.model.stem}-report.html")
-    check_out(path, (".html", ".htm"), model.inputs)
+    check_out(path, read=model.inputs, extensions=(".html", ".htm"))
     from kernode.viz.evaluation import EvaluationData
     from kernode.viz.layout import checked_plane
     from kernode.viz.report import Contents, plotly_script, write_report
@@ -40,9 +40,6 @@ def report(
         opened = model.open()
         contents = Contents(EvaluationData.of(opened.on, plane=plane), opened.notes)
         size = write_report(contents, path)
-    if output.json:
-        print_json({"model": str(model.model), "out": str(path), "bytes": size, **contents.to_json()})
-    elif not output.quiet:
-        say(f"{escape(str(path))} ({size / 1e6:.1f} MB)")
-        for name, why in contents.left_out.items():
-            say(f"[dim]no {name}: {escape(why)}[/]")
+    lines = [f"{escape(str(path))} ({size / 1e6:.1f} MB)"]
+    lines += [f"[dim]no {name}: {escape(why)}[/]" for name, why in contents.left_out.items()]
+    output.show({"model": str(model.model), "out": str(path), "bytes": size, **contents.to_json()}, lines)

@@ -11,16 +11,16 @@ import signal
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
+from kernode.cli.console import progress
+from kernode.cli.option_groups import option
 from kernode.cli.options.model import ModelOptions
-from kernode.cli.options.run import OutputOptions
+from kernode.cli.options.run import LayoutOption, OutputOptions
 from kernode.errors import KernodeError, MissingExtraError, bad_setting
 
 if TYPE_CHECKING:
@@ -33,29 +33,27 @@ _MOST_CONNECTIONS = 4000  # more are answered with 503
 def serve(
     *,
     model: ModelOptions,
-    port: Annotated[
-        int, typer.Option(help="Port to listen on; 0: any that is free.", min=0, max=65535)
-    ] = 8765,
+    port: Annotated[int, option("Port to listen on; 0: any that is free.", min=0, max=65535)] = 8765,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; any but this machine's own needs a token.")
+        str, option("Address to listen on; any but this machine's own needs a token.")
     ] = "127.0.0.1",
     token: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Required of every request.",
             envvar="KERNODE_TOKEN",
-            help="Required of every request.",
             show_default="none on this machine, elsewhere a random one",
         ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another name under which it answers, of a proxy for example; may be repeated."),
+        option("Another name under which it answers, of a proxy for example; may be repeated."),
     ] = None,
-    root_path: Annotated[str, typer.Option(help="Path under which a proxy shows it, such as /kernode.")] = "",
+    root_path: Annotated[str, option("Path under which a proxy shows it, such as /kernode.")] = "",
     workers: Annotated[
-        int, typer.Option(help="Processes that answer, each with the model in memory.", min=1, max=64)
+        int, option("Processes that answer, each with the model in memory.", min=1, max=64)
     ] = 1,
-    plane: Annotated[str, typer.Option("--layout", help="How nodes are laid out: tsne or pca.")] = "tsne",
+    layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
     """Explore a model in the browser, or through its JSON API.
@@ -80,25 +78,28 @@ def serve(
 
     if root_path and not root_path.startswith("/"):
         raise bad_setting("root_path", "a path that begins with a slash, such as /kernode", root_path)
-    local, printed = _is_loopback(host), None
-    if not local and not token:
-        token = printed = secrets.token_urlsafe(24)  # a given one is not printed: output may be a log
+    is_local, printed = host == "localhost", ""
+    with suppress(ValueError):  # a name
+        is_local = ipaddress.ip_address(host).is_loopback
+    if not is_local and not token:
+        token = secrets.token_urlsafe(24)  # a given one is not printed: output may be a log
+        printed = f"?token={token}"
     check_token(token)
     with _listening(host, port) as listening:
         settings: dict[str, Any] = {
-            "model": {one.name: getattr(model, one.name) for one in fields(model)},
+            "model": asdict(model),
             "token": token,
-            "hosts": [*LOOPBACK, _bracketed(host), *(allow_host or [])] if local else None,
-            "plane": plane,
+            "hosts": [*LOOPBACK, _bracketed(host), *(allow_host or [])] if is_local else None,
+            "plane": layout,
             "root_path": root_path.rstrip("/"),
         }
         with progress("serve", quiet=output.silent):
             app = _application(settings)  # with several workers, too: errors are raised here, once
-        url = _url(host, listening.getsockname()[1], printed)
-        if output.json:
-            print_json({"url": url, "model": str(model.model), "workers": workers})
-        elif not output.quiet:
-            say(f"kernode explorer of {escape(str(model.model))}: [bold]{escape(url)}[/]   (Ctrl-C ends it)")
+        name = socket.gethostname() if host in ("0.0.0.0", "::") else host
+        url = f"http://{_bracketed(name)}:{listening.getsockname()[1]}/{printed}"
+        facts = {"url": url, "model": str(model.model), "workers": workers}
+        line = f"kernode explorer of {escape(str(model.model))}: [bold]{escape(url)}[/]   (Ctrl-C ends it)"
+        output.show(facts, [line])
         _run(app, settings, listening, workers, logging.WARNING if output.quiet else logging.INFO)
 
 
@@ -116,8 +117,8 @@ def _application(settings: Mapping[str, Any]) -> FastAPI:
         given = settings["model"]
         return ModelOptions(**(given | {"model": Path(given["model"])})).open().on
 
-    kept = {name: settings[name] for name in ("token", "hosts", "plane", "root_path")}
-    found = app(read(), reload=read, **kept)
+    about = {name: value for name, value in settings.items() if name != "model"}
+    found = app(read(), reload=read, **about)
     torch.set_num_threads(1)  # answers are many small products, several at a time
     return found
 
@@ -172,28 +173,6 @@ def _listening(host: str, port: int) -> socket.socket:
         raise KernodeError(sentence, "setting", setting=("host", "port")) from None
     listening.set_inheritable(True)
     return listening
-
-
-def _is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect.
-
-    >>> _is_loopback("127.0.0.1"), _is_loopback("localhost"), _is_loopback("0.0.0.0"), _is_loopback("::1")
-    (True, True, False, True)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _url(host: str, port: int, token: str | None) -> str:
-    """The address to open.
-
-    >>> _url("127.0.0.1", 8765, None), _url("::1", 80, "secret")
-    ('http://127.0.0.1:8765/', 'http://[::1]:80/?token=secret')
-    """
-    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
-    return f"http://{_bracketed(name)}:{port}/" + (f"?token={token}" if token else "")
 
 
 def _bracketed(host: str) -> str:

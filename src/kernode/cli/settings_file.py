@@ -16,11 +16,9 @@ def write_settings(
 ) -> None:
     """Write a file for a command, "fit" or "links"."""
     lines = [f"# {' '.join(comment.split())}" for comment in comments]
-    values = {"command": command, "variant": variant}
-    for part in (values, settings):
-        lines += ["", *(["[settings]"] if part is settings else [])]
-        # JSON is TOML here
-        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in part.items()]
+    lines += ["", f'command = "{command}"', f'variant = "{variant}"', "", "[settings]"]
+    # JSON is TOML here
+    lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items()]
     write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
@@ -45,32 +43,22 @@ def read_settings(path: Path, command: str) -> tuple[str, dict[str, Any]]:
 
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        if "method" in content and "variant" not in content:  # files for links before 0.2
+            content |= {"command": "links", "variant": content.pop("method")}
+        if unknown := sorted(set(content) - {"command", "variant", "settings"}):
+            raise ValueError(f"{unknown[0]!r} is neither variant nor [settings]")
+        variant, settings = content.get("variant"), content.get("settings", {})
+        if (meant := content.get("command", "fit")) != command:
+            raise ValueError(f"it is for `kernode {meant}`, not for `kernode {command}`")
+        if not isinstance(variant, str) or not isinstance(settings, dict):
+            raise ValueError('it needs a line variant = "…" and a section [settings]')
+        (configure if command == "fit" else configure_links)(variant, **settings)
     except FileNotFoundError:
         raise missing(path) from None
-    except (ValueError, RecursionError) as error:
-        raise _wrong(path, f"it is not TOML ({error})") from None
-    if "method" in content and "variant" not in content:  # files for links before 0.2
-        content |= {"command": "links", "variant": content.pop("method")}
-    if unknown := sorted(set(content) - {"command", "variant", "settings"}):
-        raise _wrong(path, f"{unknown[0]!r} is neither variant nor [settings]")
-    meant, variant, settings = (
-        content.get("command", "fit"),
-        content.get("variant"),
-        content.get("settings", {}),
-    )
-    if meant != command:
-        raise _wrong(path, f"it is for `kernode {meant}`, not for `kernode {command}`")
-    if not isinstance(variant, str) or not isinstance(settings, dict):
-        raise _wrong(path, 'it needs a line variant = "…" and a section [settings]')
-    try:
-        (configure if command == "fit" else configure_links)(variant, **settings)
     except KernodeError as error:
         raise InputError(f"{path}: {error}", error.code, **error.fields, path=path) from None
-    except (TypeError, ValueError) as error:
-        raise _wrong(path, f"a value has the wrong type ({error})") from None
+    except (TypeError, ValueError, RecursionError) as error:  # not TOML, or a value of a wrong type
+        is_toml = not isinstance(error, tomllib.TOMLDecodeError | UnicodeDecodeError | RecursionError)
+        sentence = f"{path} cannot be used: {'' if is_toml else 'it is not TOML: '}{error}."
+        raise InputError(sentence, "wrong-file", path=path, setting="settings") from None
     return variant.lower(), settings
-
-
-def _wrong(path: Path, reason: str) -> InputError:
-    sentence = f"{path} cannot be used: {reason}."
-    return InputError(sentence, "wrong-file", path=path, setting="settings")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.markup import escape
 
-from kernode.cli.console import new_table, print_table, progress, say
-from kernode.cli.option_groups import argument, option
+from kernode.cli.console import new_table, print_json, print_table, progress, say
+from kernode.cli.option_groups import argument, flag, option
 from kernode.cli.options.model import ModelOptions, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def similar(
     *,
     model: ModelOptions,
-    asked: Annotated[list[str], argument("Nodes, by name or index.", metavar="NODE...")],
+    queries: Annotated[list[str], argument("Nodes, by name or index.", metavar="NODE...")],
     count: Annotated[int, option("How many for each node.", "--count", "-k", min=1)] = 10,
     among: Annotated[str | None, option("Look among these only: a,b,c or a file with one per line.")] = None,
     of_class: Annotated[
@@ -33,9 +33,7 @@ def similar(
             "(also 2000.. and ..2005). Can be repeated."
         ),
     ] = None,
-    unlisted: Annotated[
-        bool, option("Look among nodes, too, that only edges mention.", "--unlisted")
-    ] = False,
+    unlisted: Annotated[bool, flag("Look among nodes, too, that only edges mention.", "--unlisted")] = False,
     output: OutputOptions,
 ) -> None:
     """List the nodes most similar to a node, with their classes.
@@ -56,22 +54,28 @@ def similar(
     with progress("similar", quiet=output.silent):
         opened = model.open()
         graph = opened.graph
-        queries = graph.find([as_node(graph, name) for name in asked])
+        nodes = graph.find([as_node(graph, name) for name in queries])
         listed = None if among is None else chosen_nodes(graph, among, "among")
         some = restricted(graph, listed, of_class, wanted or None, unlisted=unlisted)
         if isinstance(graph, GraphShare):
-            found = similar_in_shares(opened.on, queries, count, some)
+            found = similar_in_shares(opened.on, nodes, count, some)
         else:
-            found = opened.model.kernel_.similar(queries, count, among=some)
+            found = opened.model.kernel_.similar(nodes, count, among=some)
     compared = graph.n_nodes if some is None else len(some)
-    answers = [_answer(graph, int(query), one) for query, one in zip(queries, found, strict=True)]
+    answers = [_answer(graph, int(node), one) for node, one in zip(nodes, found, strict=True)]
     if output.json:
         by = {"exact": True, "index": None}  # as 0.2, where an index could be saved
-        opened.print_json(model, count=count, among=compared, **by, similar=answers)
+        print_json(opened.facts | {"count": count, "among": compared, **by, "similar": answers})
         return
-    opened.print_notes(output)
+    output.show({}, opened.lines)
     for answer in answers:
-        _print(answer)
+        known = "" if answer["class"] is None else f", {answer['class']}"
+        say(escape(f"most similar to {answer['node']}{known}{_mark(answer)}"))
+        table = new_table(("rank", "node", "similarity", "class"), left=("node", "class"))
+        for rank, one in enumerate(answer["similar"], 1):
+            of_class = f"{'–' if one['class'] is None else one['class']}{_mark(one)}"
+            table.add_row(str(rank), escape(str(one["node"])), f"{one['similarity']:.4f}", escape(of_class))
+        print_table(table)
     say(f"compared with {compared:,} nodes, exact")
 
 
@@ -98,27 +102,13 @@ def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
     from kernode.graph import positions
 
     nodes = positions([query, *(graph.find([node for node, _ in found]) if found else ())])
-    marks = graph.listed_marks(nodes)
-    own, *others = zip(names_of(graph, nodes).tolist(), graph.classes_of(nodes), marks, strict=True)
-    return {
-        "node": own[0],
-        "class": own[1],
-        **own[2],
-        "similar": [
-            {"node": name, "similarity": similarity, "class": known, **mark}
-            for (name, known, mark), (_, similarity) in zip(others, found, strict=True)
-        ],
-    }
+    facts = zip(
+        names_of(graph, nodes).tolist(), graph.classes_of(nodes), graph.listed_marks(nodes), strict=True
+    )
+    own, *others = [{"node": name, "class": known, **mark} for name, known, mark in facts]
+    similar = [{**one, "similarity": value} for one, (_, value) in zip(others, found, strict=True)]
+    return {**own, "similar": similar}
 
 
-def _print(answer: dict[str, Any]) -> None:
-    known = "" if answer["class"] is None else f", {answer['class']}"
-    known += "" if answer.get("listed", True) else " (not listed)"
-    say(escape(f"most similar to {answer['node']}{known}"))
-    columns = ("rank", "node", "similarity", "class")
-    table = new_table(columns, left=("node", "class"))
-    for rank, one in enumerate(answer["similar"], 1):
-        of_class = "–" if one["class"] is None else one["class"]
-        of_class += "" if one.get("listed", True) else " (not listed)"
-        table.add_row(str(rank), escape(str(one["node"])), f"{one['similarity']:.4f}", escape(of_class))
-    print_table(table)
+def _mark(node: dict[str, Any]) -> str:
+    return "" if node.get("listed", True) else " (not listed)"

@@ -7,27 +7,25 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
-from kernode.cli.files import check_apart, check_writable
-from kernode.cli.jobs import JobOptions, JobSettings, JobsOption
+from kernode.cli.files import check_out
+from kernode.cli.fitting import print_line
+from kernode.cli.jobs import JobOptions, JobsOption
 from kernode.cli.option_groups import option
-from kernode.cli.options.graph import GraphOptions, SplitOption, require_labels, tell_notes
+from kernode.cli.options.graph import GraphOptions, SplitOption, show_notes
 from kernode.cli.options.run import OutputOptions
 from kernode.cli.settings_file import write_settings
 from kernode.errors import InputError, KernodeError, bad_setting, kept
-
-if TYPE_CHECKING:
-    from kernode.search.tune import Problem
 
 _SHOWN = 5  # trials
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuneSettings(JobSettings):
+class TuneSettings(JobOptions):
     """How a search runs."""
 
     batch: int = 16  # trials that are trained at a time
@@ -35,6 +33,7 @@ class TuneSettings(JobSettings):
     study: Path | None = None  # file of the search, DATA-VARIANT-METRIC.db
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, least in (("batch", 1), ("folds", 0)):
             if getattr(self, name) < least:
                 raise bad_setting(name, f"an integer ≥ {least}", getattr(self, name))
@@ -77,17 +76,17 @@ def tune(
     Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --set
     cora-k3-accuracy.toml[/]
     """
-    started, settings = time.perf_counter(), graph.part("run")
-    device, folds = JobOptions.of(settings, jobs), settings.folds
+    started, device = time.perf_counter(), graph.part("run").with_jobs(jobs)
+    folds = device.folds
     if metric == "auc" and (folds or split is not None):
         sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
         raise InputError(sentence, "conflict", setting="folds" if folds else "split")
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
-    study, out = settings.study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
-    check_writable(study, out)
-    check_apart((study, out), (*graph.inputs, split))
+    study, out = device.study or Path(f"{stem}.db"), out or Path(f"{stem}.toml")
+    check_out(study, out, read=(*graph.inputs, split))
 
+    from kernode.io.node_split import is_split_file
     from kernode.search.tune import Problem, search
 
     place = device.place()
@@ -95,28 +94,29 @@ def tune(
         read = graph.graph()
         problem = Problem(read, variant, metric, replicas, seed, epochs, split, folds)
         if not problem.of_links:
-            require_labels(read, graph.label)
-        tell_notes(read, quiet=output.silent)
+            graph.require_labels(read)
+        show_notes(read, quiet=output.silent)
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
-                problem, study, trials=trials, batch=settings.batch, place=place, threads=device.threads_each,
+                problem, study, trials=trials, batch=device.batch, place=place, threads=device.threads_each,
                 progress=begin(trials),
             )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
-    command = "links" if problem.of_links else "fit"
-    words = ["kernode", command, *graph.words, "--set", str(out), *(["--split", split] if split else [])]
+    command, best = "links" if problem.of_links else "fit", found.trials[0]
+    words = ["kernode", command, *graph.words(), "--set", str(out), *(["--split", split] if split else [])]
     comments = [
         f"Chosen by: {shlex.join(['kernode', *sys.argv[1:]])}",
-        f"Best of {found.count} trials: validation {metric} {found.trials[0].value:.2f} % (optimistic).",
+        f"Best of {found.count} trials: validation {metric} {best.value:.2f} % (optimistic).",
     ]
-    if _has_random_split(problem):
+    used = problem.split_name
+    if used is None or (used not in ("fastgcn", "public") and not is_split_file(used)):
         # replicas on links share the first's split
         words += ["--seed", str(seed), *(["--replicas", "1"] if command == "fit" else [])]
         comments.append("Other seeds split otherwise: their test nodes were seen by this search.")
     following = shlex.join(words)
-    write_settings(out, command, variant, found.trials[0].settings, [*comments, f"Use it: {following}"])
+    write_settings(out, command, variant, best.settings, [*comments, f"Use it: {following}"])
     report = {
         "dataset": read.name,
         "command": command,
@@ -138,29 +138,17 @@ def tune(
         "settings": str(out),
         "notes": list(read.notes),
     }
-    print_json(report) if output.json else _print_report(report, following)
-
-
-def _has_random_split(problem: Problem) -> bool:
-    """Whether the test nodes of another seed took part in this search."""
-    from kernode.io.node_split import is_split_file
-
-    split = problem.split_name
-    return split is None or (split not in ("fastgcn", "public") and not is_split_file(split))
-
-
-def _print_report(report: dict[str, Any], following: str) -> None:
-    """Print the best trials, the files, and the next command."""
-    failed = f" ({len(report['failed'])} failed: {report['failed'][-1]})" if report["failed"] else ""
-    name = escape(report["dataset"])
-    say(f"[bold]{name}[/] · {report['variant']} · {report['trials']} trials{escape(failed)}")
-    columns = ("trial", f"validation {report['metric']}", "settings")
-    table = new_table(columns, left=("settings",))
-    for one in report["best"]:
-        values = ", ".join(f"{key} {value}" for key, value in one["settings"].items())
-        table.add_row(str(one["trial"]), f"{one['value']:.2f} %", escape(values))
+    if output.json:
+        print_json(report)
+        return
+    failed = f" ({len(found.failures)} failed: {found.failures[-1]})" if found.failures else ""
+    say(f"[bold]{escape(read.name)}[/] · {variant} · {found.count} trials{escape(failed)}")
+    table = new_table(("trial", f"validation {metric}", "settings"), left=("settings",))
+    for one in found.trials[:_SHOWN]:
+        values = ", ".join(f"{key} {value}" for key, value in one.settings.items())
+        table.add_row(str(one.number), f"{one.value:.2f} %", escape(values))
     print_table(table)
-    say(f"  {'time':<20} {report['seconds_total']:.1f} s")
-    say(f"  {'search':<20} {escape(report['study'])}   (more --trials go on from it)")
-    say(f"  {'settings':<20} {escape(report['settings'])}")
+    print_line("time", f"{report['seconds_total']:.1f} s")
+    print_line("search", f"{study}   (more --trials go on from it)")
+    print_line("settings", str(out))
     say(f"Next: [bold]{escape(following)}[/]")

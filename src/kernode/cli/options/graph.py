@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rich.markup import escape
 
-from kernode.cli.console import harmless, say
+from kernode.cli.console import harmless
 from kernode.cli.option_groups import argument, option
 from kernode.cli.options.settings import SetOptions, TableSettings
 from kernode.cli.ranks import processes
@@ -55,12 +55,33 @@ class TableOptions(SetOptions):
         given = {name: value for name, value in own.items() if value is not None}
         return given | self.part("table").columns()
 
-    def graphs(self, names: list[str]) -> list[Graph]:
-        """Several graphs; the options are about each table among them."""
+    def read(self, data: str, *, is_only: bool = True) -> Graph:
+        """A graph by its name, from a file, or from tables, which options about tables need."""
+        from kernode.io import read_table
         from kernode.io.tables import is_table
 
-        about = [name for name in names if is_table(name)] or names[:1]  # without a table, the first raises
-        return [graph_of(name, self.columns() if name in about else {}) for name in names]
+        columns = self.columns()
+        if is_table(data) and processes() == 1:
+            return read_table(data, **columns)
+        if columns and is_only:
+            sentence = (
+                f"{data} is not a table of edges (CSV, TSV, Parquet, …): leave out what is about tables."
+            )
+            raise InputError(sentence, "no-effect", setting=next(iter(columns)))
+        return load_data(data)
+
+    def require_labels(self, graph: Graph) -> None:
+        """Refuse tables without classes, and name the columns that could hold them."""
+        if (graph.labels >= 0).any() or graph.encoding is None:
+            return
+        names = ", ".join(column.name for column in graph.encoding.columns)
+        among = f", one of {names}" if names else ""
+        sentence = f"no node has a class. Name the column of the classes{among}."
+        if self.label is not None:
+            sentence = f"no node has a class in column {self.label!r}. Fill it for some nodes."
+        elif ignored := [one for one in graph.notes if one.startswith("did not take a column as label")]:
+            sentence = f"no node has a class: {ignored[0]}"
+        raise InputError(sentence, "missing", setting="label" if self.label else ("nodes", "label"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +97,7 @@ class GraphOptions(TableOptions):
 
     def graph(self) -> Graph:
         """Load, fetch, make or read it."""
-        return graph_of(self.data, self.columns())
+        return self.read(self.data)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -98,28 +119,16 @@ class GraphOptions(TableOptions):
         """Its name in the names of files."""
         return data_name(self.data)
 
-    @property
-    def model_words(self) -> list[str]:
-        """Words for a command that has a model of it: its files, none where its name is enough."""
-        from kernode.io.registry import is_registered
-        from kernode.io.tables import is_table
-
-        named = is_registered(self.data) or not Path(self.data).is_dir()
-        if not is_table(self.data) and not Path(self.data).suffix and named:
+    def words(self, *, of_model: bool = False) -> list[str]:
+        """Words that name it for the next command; ``of_model``: which has a model of it."""
+        if of_model and not Path(file_of(self.data)).exists():
             return []
-        encoding = self.part("table").encoding
-        return ["--graph", *self._words, *(["--set", f"table.encoding={encoding}"] if encoding else [])]
-
-    @property
-    def words(self) -> list[str]:
-        """Words for a command that reads it again."""
-        changes = [one for one in self.changes or () if one.startswith("table.")]
-        label = [] if self.label is None else ["--label", self.label]
-        return [*self._words, *label, *(word for one in changes for word in ("--set", one))]
-
-    @property
-    def _words(self) -> list[str]:
-        return [self.data, *(word for one in self.nodes or () for word in ("--nodes", str(one)))]
+        label = [self.label] if self.label and not of_model else []
+        part = "table.encoding" if of_model else "table."
+        changes = [one for one in self.changes or () if one.startswith(part)]
+        given = {"--nodes": self.nodes or [], "--label": label, "--set": changes}
+        words = [word for name, values in given.items() for value in values for word in (name, value)]
+        return [*(["--graph"] if of_model else []), self.data, *words]
 
 
 def file_of(data: str) -> str:
@@ -145,21 +154,6 @@ def data_name(data: str) -> str:
     return Path(data).stem if Path(data).suffix else Path(data).name.lower()
 
 
-def graph_of(data: str, columns: Mapping[str, Any]) -> Graph:
-    """A graph by its name, from a file, or from tables with these columns."""
-    from kernode.io import read_table
-    from kernode.io.tables import is_table
-
-    if is_table(data) and processes() == 1:
-        return read_table(data, **columns)
-    if columns:
-        raise InputError(
-            f"{data} is not a table of edges (CSV, TSV, Parquet, …): leave out what is about tables.",
-            "no-effect", setting=next(iter(columns)),
-        )  # fmt: skip
-    return load_data(data)
-
-
 def load_data(data: str) -> Graph:
     """A graph by its name or file; each of several processes gets its share of a store."""
     from kernode.io import load_graph
@@ -178,23 +172,7 @@ def load_data(data: str) -> Graph:
     return Store.open(data).share(join())
 
 
-def require_labels(graph: Graph, label: str | None) -> None:
-    """Refuse tables without classes, and name the columns that could hold them."""
-    if (graph.labels >= 0).any() or graph.encoding is None:
-        return
-    if label is not None:
-        sentence = f"no node has a class in column {label!r}. Fill it for some nodes."
-    elif ignored := [one for one in graph.notes if one.startswith("did not take a column as label")]:
-        sentence = f"no node has a class: {ignored[0]}"
-    else:
-        names = ", ".join(column.name for column in graph.encoding.columns)
-        sentence = (
-            f"no node has a class. Name the column of the classes{f', one of {names}' if names else ''}."
-        )
-    raise InputError(sentence, "missing", setting="label" if label else ("nodes", "label"))
-
-
-def tell_notes(graph: Graph, *, quiet: bool) -> None:
+def show_notes(graph: Graph, *, quiet: bool) -> None:
     """Write what was assumed about a graph's tables to the log and to stderr, before anything is trained."""
     for text in graph.notes if graph.encoding is not None else ():
         log_event("input", text)
@@ -202,7 +180,6 @@ def tell_notes(graph: Graph, *, quiet: bool) -> None:
             sys.stderr.write(f"kernode: input: {harmless(text)}\n")
 
 
-def print_notes(notes: tuple[str, ...]) -> None:
-    """Print what was assumed about tables and done to them."""
-    for text in notes:
-        say(f"  [dim]input:[/] {escape(text)}")
+def note_lines(notes: tuple[str, ...]) -> list[str]:
+    """What was assumed about tables and done to them, for people."""
+    return [f"  [dim]input:[/] {escape(text)}" for text in notes]

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rich.markup import escape
 
-from kernode.cli.console import harmless, print_json, say, write_data
+from kernode.cli.console import harmless, write_data
 from kernode.cli.files import Table, as_csv, rows_of, write_table
 from kernode.cli.option_groups import argument, option
-from kernode.cli.options.graph import NodesOption, file_of, load_data, print_notes
+from kernode.cli.options.graph import NodesOption, file_of, load_data, note_lines
 from kernode.cli.options.run import OutputOptions
 from kernode.cli.options.settings import DeviceSettings, SetOptions
-from kernode.errors import InputError, warn
+from kernode.errors import InputError
 
 if TYPE_CHECKING:
     from kernode.graph import Graph
     from kernode.graph.lookup import Positions
     from kernode.models.model import Model
+    from kernode.tasks.classes.model import NodeModel
 
 OutTableOption = Annotated[
     Path | None, option("FILE.csv, .parquet or .json; stdout if not given.", "--out", "-o")
 ]
-CountOption = Annotated[int, option("How many.", "--count", "-k", min=1)]
 
 
 @dataclass(frozen=True)
 class Opened:
     """A model on a graph."""
 
+    path: Path
     model: Any  # an estimator
     nodes: Positions  # to answer about
     notes: tuple[str, ...]  # on the graph's tables
@@ -51,19 +51,19 @@ class Opened:
         """The estimator's model on the graph."""
         return self.model._on()
 
-    def print_json(self, model: ModelOptions, **facts: Any) -> None:
-        """Print facts as JSON, with the model's file, the graph and its notes."""
-        about = {"model": str(model.model), "dataset": self.graph.name}
-        print_json({**about, **facts, "notes": list(self.notes)})
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The model's file, the graph and its notes, for JSON."""
+        return {"model": str(self.path), "dataset": self.graph.name, "notes": list(self.notes)}
 
-    def print_notes(self, output: OutputOptions) -> None:
-        """Print what was assumed about tables that were read just now, and done to them."""
-        if self.from_tables and not output.quiet:
-            print_notes(self.notes)
+    @property
+    def lines(self) -> list[str]:
+        """What was assumed about tables that were read just now, and done to them, for people."""
+        return note_lines(self.notes) if self.from_tables else []
 
-    def print_table(
-        self, table: Table, facts: Mapping[str, Any], out: Path | None, output: OutputOptions, *,
-        rows: str = "predictions", sentences: tuple[str, ...] = (),
+    def show_table(
+        self, table: Table, out: Path | None, output: OutputOptions, sentences: list[str],
+        rows: str = "predictions", **facts: Any,
     ) -> None:  # fmt: skip
         """Write a table to a file or stdout, and print facts as JSON, or sentences (on stderr with a table).
 
@@ -71,21 +71,19 @@ class Opened:
         """
         if out is not None:
             write_table(out, table)
-        if output.json:
-            about = {"out": None if out is None else str(out), "notes": list(self.notes)}
+        if output.json or out is not None:
+            about: dict[str, Any] = (
+                {"out": str(out)} if out is not None else {"out": None, rows: rows_of(table)}
+            )
             about["repairs"] = [repair.to_json() for repair in self.repairs]
-            print_json({**facts, **about, **({rows: rows_of(table)} if out is None else {})})
-        elif out is not None:
-            self.print_notes(output)
-            for sentence in () if output.quiet else sentences:
-                say(escape(sentence))
-        else:
-            write_data(as_csv(table).decode())
-            encoding = self.graph.encoding
-            usual = {"made undirected", *(encoding.describe() if encoding else ())}
-            news = [f"input: {note}" for note in self.notes if self.from_tables and note not in usual]
-            for line in () if output.quiet else (*news, *sentences):
-                sys.stderr.write(f"kernode: {harmless(line)}\n")
+            output.show(self.facts | facts | about, [*self.lines, *map(escape, sentences)])
+            return
+        write_data(as_csv(table).decode())
+        encoding = self.graph.encoding
+        usual = {"made undirected", *(encoding.describe() if encoding else ())}
+        news = [f"input: {note}" for note in self.notes if self.from_tables and note not in usual]
+        for line in () if output.quiet else (*news, *sentences):
+            sys.stderr.write(f"kernode: {harmless(line)}\n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,30 +117,32 @@ class ModelOptions(SetOptions):
         tables = (*(() if self.data is None else (self.data,)), *(self.nodes or ()))
         return self.model, *map(file_of, tables)
 
-    def open(self, *tasks: str) -> Opened:
-        """Read both files. ``tasks``: what the model may be of, "classes" (the default) or "links"."""
+    def open(self, *tasks: str, new_nodes: list[str] | None = None, new_edges: str | None = None) -> Opened:
+        """Read both files, and let new nodes and edges arrive at the graph that the model learned from.
+
+        ``tasks``: what the model may be of, "classes" (the default) or "links".
+        """
         from kernode.estimators.load import as_estimator
         from kernode.graph import positions
+        from kernode.models.file import read_model
         from kernode.tasks.classes.model import NodeModel
 
-        model, device = self._read(*tasks or ("classes",))
+        model, device = read_model(self.model), str(self.part("run").place().device)
+        task = "classes" if isinstance(model, NodeModel) else "links"
+        if task not in (tasks or ("classes",)):
+            sentence = f"{self.model} is a model of {task}. Give a model of {(tasks or ('classes',))[0]}."
+            raise InputError(sentence, "wrong-file", path=self.model)
         graph, tables = self._graph_for(model)
-        if tables and isinstance(model, NodeModel) and not self.part("table").as_new_graph:
-            assert graph is not None
-            if not model.is_own(graph):
+        if not new_nodes and new_edges is None:
+            if graph is not None and tables and isinstance(model, NodeModel):
                 self._require_listed(model, graph)
-        estimator = as_estimator(model, graph, device, self.model)
-        own = estimator.graph_
-        return Opened(estimator, positions(range(own.n_nodes)), own.notes, own.repairs, tables)
-
-    def extended(self, nodes: list[str] | None, edges: str | None) -> Opened:
-        """Read both files, and let nodes and edges arrive at the graph that the model learned from."""
-        from kernode.estimators.load import as_estimator
-        from kernode.graph import positions
-
-        model, device = self._read("classes")
-        given = self.data is not None or bool(self.nodes)
-        old = self._graph_for(model)[0] if given else model.own_graph()
+            estimator = as_estimator(model, graph, device, self.model)
+            own = estimator.graph_
+            return Opened(
+                self.model, estimator, positions(range(own.n_nodes)), own.notes, own.repairs, tables
+            )
+        assert isinstance(model, NodeModel)  # only predict passes them on
+        old = model.own_graph() if graph is None else graph
         if old is None or not model.is_own(old):
             raise InputError(
                 f"{self.data or self.model} does not hold {model.dataset!r}, the graph that the model "
@@ -150,28 +150,15 @@ class ModelOptions(SetOptions):
                 "missing", setting="nodes",
             )  # fmt: skip
         if old.encoding is None:
-            raise InputError(
-                f"{old.name!r} was not read from tables, so that no table says what new nodes are. Use "
-                f"Python: kernode.load_model({str(self.model)!r}).extend(None, features, edges).",
-                "unsupported",
-            )
+            sentence = f"{old.name!r} was not read from tables. Use model.extend in Python."
+            raise InputError(sentence, "unsupported")
         encoding = self.part("table").encoding
-        grown = as_estimator(model, old, device).extend(None, nodes, edges, encoding=encoding)
+        grown = as_estimator(model, old, device).extend(None, new_nodes, new_edges, encoding=encoding)
         new = grown.graph_
-        arrived = positions(range(old.n_nodes, new.n_nodes))
-        return Opened(grown, arrived, new.notes[len(old.notes) :], new.repairs[len(old.repairs) :], True)
-
-    def _read(self, *tasks: str) -> tuple[Any, str]:
-        """The model, of one of these tasks, and the device that it answers on."""
-        from kernode.models.file import read_model
-        from kernode.tasks.links.model import LinkModel
-
-        model = read_model(self.model)
-        task = "links" if isinstance(model, LinkModel) else "classes"
-        if task not in tasks:
-            sentence = f"{self.model} is a model of {task}. Give a model of {tasks[0]}."
-            raise InputError(sentence, "wrong-file", path=self.model)
-        return model, str(self.part("run").place().device)
+        arrived, of_old = positions(range(old.n_nodes, new.n_nodes)), (len(old.notes), len(old.repairs))
+        return Opened(
+            self.model, grown, arrived, new.notes[of_old[0] :], new.repairs[of_old[1] :], from_tables=True
+        )
 
     def _graph_for(self, model: Model) -> tuple[Graph | None, bool]:
         """The graph that is given, None for the model's own, and whether it was read from tables.
@@ -191,31 +178,24 @@ class ModelOptions(SetOptions):
                 raise InputError(f"this is about tables: {must}", "no-effect", setting=name)
         return None if self.data is None else load_data(self.data), tables
 
-    def _require_listed(self, model: Model, graph: Graph) -> None:
+    def _require_listed(self, model: NodeModel, graph: Graph) -> None:
         """Refuse tables whose edges mention nodes of the model's graph that are not listed."""
         import numpy as np
 
-        assert model.encoding is not None
+        if model.is_own(graph) or model.graph is None or self.part("table").as_new_graph:
+            return
         names = np.asarray(graph.node_names)
         if graph.listed is not None:
             names = names[~graph.listed]
         elif self.nodes or "nodes=" in str(self.data):
             names = names[:0]
-        known = () if model.graph is None else model.graph.node_names
-        unlisted, own = len(names), int(np.isin(names, np.asarray(known, str)).sum())
-        words = ["kernode", "predict", str(self.model), "--new-edges", str(self.data)]
-        listed = (word for one in self.nodes or () for word in ("--new-nodes", one))
-        arriving = shlex.join([*words, *listed])
-        if model.graph is None and unlisted and model.encoding.columns:
-            warn(
-                f"edges mention {unlisted:,} nodes that are not listed, without features here. If "
-                f"they are of {model.dataset!r}, the graph that the model learned from: {arriving}"
-            )
-        elif own:
+        if own := int(np.isin(names, np.asarray(model.graph.node_names, str)).sum()):
+            listed = (word for one in self.nodes or () for word in ("--new-nodes", one))
+            words = ["kernode", "predict", str(self.model), "--new-edges", str(self.data), *listed]
             raise InputError(
-                f"edges mention {own:,} nodes of {model.dataset!r}, the graph that the "
-                f"model learned from, which are not listed. If new nodes arrive at it: {arriving}. Else "
-                "take the tables as a graph of their own.",
+                f"edges mention {own:,} nodes of {model.dataset!r}, the graph that the model learned from, "
+                f"which are not listed. If new nodes arrive at it: {shlex.join(words)}. Else take the tables "
+                "as a graph of their own.",
                 "ambiguous", setting="as_new_graph",
             )  # fmt: skip
 

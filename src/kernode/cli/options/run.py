@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from kernode.cli.console import warned
-from kernode.cli.files import check_writable
-from kernode.cli.option_groups import option
+from kernode.cli.console import print_json, say, warned
+from kernode.cli.files import check_folder, check_out
+from kernode.cli.option_groups import flag, option
 from kernode.cli.options.settings import RunSettings
-from kernode.cli.ranks import rank, restarted
+from kernode.cli.ranks import rank
 from kernode.errors import InputError, bad_setting, kept
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
     from kernode.io.sizes import GraphSizes
+    from kernode.training.callbacks import Callback
     from kernode.training.checkpoint import Checkpoint
 
 # Default number of runs. On a large graph one takes minutes on a CPU, and three show the spread, too.
 _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 
-OutOption = Annotated[
-    Path | None, option("Model file.", "--out", "-o", show_default="DATA-VARIANT.safetensors")
-]
 LayoutOption = Annotated[str, option("How nodes are laid out: tsne or pca.")]
 
 
@@ -33,8 +32,8 @@ LayoutOption = Annotated[str, option("How nodes are laid out: tsne or pca.")]
 class OutputOptions:
     """What is printed."""
 
-    quiet: Annotated[bool, option("No progress and no warnings.", "--quiet", "-q")] = False
-    json: Annotated[bool, option("Print one JSON object, nothing else.", "--json")] = False
+    quiet: Annotated[bool, flag("No progress and no warnings.", "--quiet", "-q")] = False
+    json: Annotated[bool, flag("Print one JSON object, nothing else.", "--json")] = False
 
     def __post_init__(self) -> None:
         warned.shown = not self.silent
@@ -43,6 +42,14 @@ class OutputOptions:
     def silent(self) -> bool:
         """Whether neither progress nor warnings are shown."""
         return self.quiet or self.json
+
+    def show(self, facts: dict[str, Any], lines: Iterable[str]) -> None:
+        """Print facts as JSON, or lines for people, in rich's markup; these not with --quiet."""
+        if self.json:
+            print_json(facts)
+        elif not self.quiet:
+            for line in lines:
+                say(line)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +63,15 @@ class FitSettings(RunSettings):
     def __post_init__(self) -> None:
         if self.checkpoint_every < 1:
             raise bad_setting("checkpoint_every", "an integer ≥ 1", self.checkpoint_every)
+
+    def callbacks(self) -> list[Callback]:
+        """TensorBoard, where a folder is given; rank 0 writes."""
+        if self.tensorboard is None or rank():
+            return []
+        from kernode.training.callbacks import TensorBoard
+
+        check_folder(self.tensorboard)
+        return [TensorBoard(self.tensorboard)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +87,12 @@ class FitOptions:
     ] = None
     seed: Annotated[int, option("S, the first run's seed.")] = 0
     epochs: Annotated[int | None, option("Training epochs.", show_default="the variant's")] = None
-    out: OutOption = None
-    with_graph: Annotated[bool, option("Keep the graph in the model's file, too.", "--with-graph")] = False
+    out: Annotated[
+        Path | None, option("Model file.", "--out", "-o", show_default="DATA-VARIANT.safetensors")
+    ] = None
+    with_graph: Annotated[bool, flag("Keep the graph in the model's file, too.", "--with-graph")] = False
     checkpoint: Annotated[Path | None, option("File for interrupted training.")] = None
-    resume: Annotated[bool, option("Go on from --checkpoint, which must be there.", "--resume")] = False
+    resume: Annotated[bool, flag("Go on from --checkpoint, which must be there.", "--resume")] = False
 
     def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
         """The seeds of the replicas: as many as given, or as a graph of such sizes can afford."""
@@ -86,38 +104,32 @@ class FitOptions:
         return seeds_from(self.seed, usual if self.replicas is None else self.replicas)
 
     @contextmanager
-    def opened(self, every: int = 10, parts: Collection[str] = ("",)) -> Iterator[Checkpoint | None]:
-        """The checkpoint, if there is one; Ctrl-C then ends with a sentence about what it holds.
+    def checkpoints(self, every: int = 10, parts: Collection[str] = ("",)) -> Iterator[list[Checkpoint]]:
+        """The checkpoint, if there is one, checked; Ctrl-C then ends with a sentence about what it holds.
 
-        ``parts``: trainings of the command that may have separate files.
+        ``parts``: trainings of the command that may have separate files. Rank 0 writes.
         """
-        checkpoint = self.file(every, parts)
+        found: list[Checkpoint] = []
+        if self.checkpoint is None and self.resume:
+            sentence = "there is no checkpoint: name its file, too."
+            raise InputError(sentence, "missing", setting=("resume", "checkpoint"))
+        if self.checkpoint is not None and not rank():
+            check_out(self.checkpoint)
+            from kernode.training.checkpoint import Checkpoint
 
-        def held() -> str:
-            if checkpoint is None:
+            restarted = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"  # by torchrun
+            found = [Checkpoint(self.checkpoint, every, "if there" if restarted else self.resume)]
+            found[0].check(parts)
+
+        def saved() -> str:
+            if not found:
                 return "Nothing was saved; --checkpoint FILE would have kept it."
             from kernode.training.checkpoint import describe_files
 
-            there = [one for one in map(checkpoint.part, parts) if one.path.exists()]
+            there = [one for one in map(found[0].part, parts) if one.path.exists()]
             if not there:
                 return "Nothing was saved: no checkpoint was written yet."
             return f"{describe_files(there)}: the same command with --resume goes on."
 
-        with kept(held):
-            yield checkpoint
-
-    def file(self, every: int = 10, parts: Collection[str] = ("",)) -> Checkpoint | None:
-        """The checkpoint, checked; None on other ranks than 0."""
-        if rank():
-            return None
-        if self.checkpoint is None:
-            if self.resume:
-                sentence = "there is no checkpoint: name its file, too."
-                raise InputError(sentence, "missing", setting=("resume", "checkpoint"))
-            return None
-        check_writable(self.checkpoint)
-        from kernode.training.checkpoint import Checkpoint
-
-        checkpoint = Checkpoint(self.checkpoint, every, "if there" if restarted() else self.resume)
-        checkpoint.check(parts)
-        return checkpoint
+        with kept(saved):
+            yield found

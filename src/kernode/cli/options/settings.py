@@ -9,45 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args, get_type_hints
 
-from kernode.cli.files import check_folder
-from kernode.cli.option_groups import option
-from kernode.cli.ranks import rank
+from kernode.cli.option_groups import flag, option
 from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
     from kernode.compute.place import Place
-    from kernode.training.callbacks import TensorBoard
 
 _HELP = (
     "A setting by its part: training.patience=50, map.hops=3, map='GCN(hidden=(64,))', table.weight=km, "
     "run.device=cpu. May be repeated."
 )
 METHOD = dict.fromkeys(("map", "kernel", "loss", "training", "method"))  # parts that check their own settings
-_NAMES = {
-    "table": "id source target weight source_prefix target_prefix negative features positions unknown "
-    "decimal dates encoding header as_new_graph",
-    "map": "hops layers hidden powers hop_weights",
-    "loss": "objective kernel_loss kernel_weight margin triplets class_weights",
-    "training": "learning_rate weight_decay dropout input_dropout selection select_by patience averaging",
-    "run": "device threads precision deterministic tensorboard checkpoint_every backend batch folds "
-    "choose_on study",
-}
-# Options of 0.2, by what to write now; errors about a setting name it in the same way.
-MOVED = {
-    f"--{name.replace('_', '-')}": f"--set {part}.{name}=…"
-    for part, names in _NAMES.items()
-    for name in names.split()
-} | {
-    "--map": "--set map=…",
-    "--kernel": "--set kernel=…",
-    "--negative-weights": "--set table.negative=…",
-    "--no-header": "--set table.header=false",
-    "--whole": "--set table.as_new_graph=true",
-    "--settings": "--set FILE.toml",
-    "--against": "the first of --variants",
-    "--plane": "--layout",
-    "--log-file": "kernode --log-file FILE …, before the command",
-}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,7 +81,7 @@ class RunSettings(DeviceSettings):
     """Where trainings are computed, and whether with the same bits each time."""
 
     deterministic: Annotated[
-        bool, option("The same bits each time on a GPU, too, but slower.", "--deterministic")
+        bool, flag("The same bits each time on a GPU, too, but slower.", "--deterministic")
     ] = False
 
     def computing(self) -> AbstractContextManager[None]:
@@ -117,16 +89,6 @@ class RunSettings(DeviceSettings):
         from kernode.compute.gpu import deterministic
 
         return deterministic() if self.deterministic else nullcontext()
-
-
-def board_of(folder: Path | None) -> TensorBoard | None:
-    """The callback that writes to a folder, if one is given; rank 0 writes."""
-    if folder is None or rank():
-        return None
-    from kernode.training.callbacks import TensorBoard
-
-    check_folder(folder)
-    return TensorBoard(folder)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -214,11 +176,11 @@ def _typed(name: str, text: str, hint: Any) -> Any:
     """A text as the type of a setting."""
     kinds = [one for one in get_args(hint) or (hint,) if one is not type(None)]
     choices = [one for kind in kinds for one in get_args(kind)]
+    if bool in kinds:
+        text, choices = text.lower(), ["true", "false"]
     if choices and text not in choices:
         raise bad_setting(name, f"one of {', '.join(choices)}", text)
-    if bool in kinds and text.lower() not in ("true", "false"):
-        raise bad_setting(name, "true or false", text)
     try:
-        return text.lower() == "true" if bool in kinds else text if choices else kinds[0](text)
+        return text == "true" if bool in kinds else text if choices else kinds[0](text)
     except ValueError:
         raise bad_setting(name, "an integer", text) from None
