@@ -43,7 +43,7 @@ ODD = (
     *("../../x", "\x1b[2J", [], {}, [[]], [0], ["x"], {"kind": "HopMLP"}, {"kind": []}, {"x": {}}),
 )
 PLAIN = (  # names of readers
-    *("edges", "nodes", "packed edges", "parquet", "arrow", "npz", "split", "split table", "settings"),
+    *("edges", "nodes", "packed edges", "parquet", "npz", "split", "split table", "settings"),
     *("record", "map", "kernel", "planetoid", "sealed graph", "sealed store"),
 )
 OF_MODELS = ("sealed model", "sealed model with its graph", "sealed links", "sealed checkpoint")

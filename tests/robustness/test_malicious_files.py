@@ -288,6 +288,25 @@ def test_tables_that_unfold_to_more_than_the_memory_are_refused(tmp_path):
             assert reason in refused(read_table, tmp_path / name)
 
 
+@pytest.mark.parametrize("shape", [(2**38,), (2**62,)])
+def test_a_tensor_that_promises_terabytes_takes_no_memory(shape, tmp_path):
+    tensor = {"dtype": "F64", "shape": shape, "data_offsets": [0, 8 * shape[0]]}
+    header = json.dumps({"t": tensor}).encode()
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(64))
+    with little_memory(2**26):
+        assert "damaged" in refused(read_model, path)
+    path.write_bytes((2**62).to_bytes(8, "little") + bytes(64))  # a header of exabytes
+    with little_memory(2**26):
+        assert "damaged" in refused(read_model, path)
+
+
+def trained():
+    return kn.NodeKernelClassifier("k3", hidden=4, epochs=1).fit(
+        np.arange(18), GRAPH.labels[:18], graph=GRAPH, validation=np.arange(18, 24)
+    )
+
+
 def test_a_model_that_names_nodes_below_zero_is_refused(tmp_path):
     """They would count from the end, and nobody would notice."""
     model = kn.NodeKernelClassifier("n1", hidden=4, epochs=1).fit(

@@ -32,7 +32,7 @@ def learner_of(method, training=SHORT):
 def test_no_held_out_edge_is_in_the_operator_or_in_the_loss():
     """Read the operator that training multiplies with."""
     learner = learner_of(LinkMethod(HopMLP((), 4, hops=1), Linear()))
-    one_hop = learner.prepared.operator.by_hop(torch.eye(120, dtype=torch.float64))[1].numpy()
+    one_hop = learner.prepared.neighbours.by_hop(torch.eye(120, dtype=torch.float64))[1].numpy()
     for pairs in (SPLIT.test, SPLIT.validation):
         assert is_edge(CLUSTERS.adjacency, pairs).all()
         assert not one_hop[pairs[:, 0], pairs[:, 1]].any()
