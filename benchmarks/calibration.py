@@ -21,7 +21,7 @@ import numpy as np
 
 from experiments.runs import NodeRun, train_variant
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.io import Split, load_graph
 from kernode.storage import write_whole
@@ -35,8 +35,8 @@ OF_ENSEMBLE = tuple(name for name in KEPT if name not in ("error_std", "runs"))
 def measure(name: str, split: str, runs: int, device: str) -> dict[str, Any]:
     """Train on a graph and look at what its probabilities are worth."""
     graph = load_graph(name)
-    place = Place.of(32, device)
-    outcome = train_variant(graph, "auto", place, tuple(range(runs)), split)
+    options = TensorOptions.of(32, device)
+    outcome = train_variant(graph, "auto", options, tuple(range(runs)), split)
     return row(outcome, graph) | {"machine": machine(device)}
 
 

@@ -34,7 +34,7 @@ from torch.nn import functional
 import kernode as kn
 from experiments.bench.pyg import edge_index, layers_of_pyg
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.io import Split, load_graph, random_split, read_split
 from kernode.storage import write_whole
 
@@ -73,7 +73,7 @@ class Rival:
         x: Any = graph.features
         x = x.toarray() if sparse.issparse(x) else x
         self.x = torch.tensor(x, dtype=torch.float32, device=device)
-        self.edges = edge_index(graph, Place.of(32, device))
+        self.edges = edge_index(graph, TensorOptions.of(32, device))
         self.labels = torch.tensor(graph.labels, device=device)
         self.train, self.validation, self.test = (
             torch.tensor(nodes, device=device) for nodes in (split.train, split.validation, split.test)

@@ -47,7 +47,7 @@ class Scores(torch.nn.Module):
     def __init__(self, on: Any, around: Graph) -> None:
         super().__init__()
         self.map, self.own = on.model.method.map, part(on.parameters, "map.")
-        self.prepared, self.bias = self.map.prepare(around, on.place), on.parameters["class_bias"]
+        self.prepared, self.bias = self.map.prepare(around, on.options), on.parameters["class_bias"]
         x = self.prepared.features
         self.x = x if isinstance(x, Tensor) else x.matrix.to_dense()
         self.edges = around.adjacency.nonzero()
@@ -123,7 +123,7 @@ METHODS: dict[str, Callable[..., np.ndarray]] = {
 
 def left(on: Any, around: Graph, v: int, target: int, edit: Edit) -> float:
     """The score in an edited graph."""
-    rows = on.model.method.map.rows(part(on.parameters, "map."), edit(around), np.array([v]), on.place)
+    rows = on.model.method.map.rows(part(on.parameters, "map."), edit(around), np.array([v]), on.options)
     return float(rows[0, 0, target] + on.parameters["class_bias"][0, target])
 
 

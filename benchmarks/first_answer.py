@@ -35,11 +35,11 @@ def train_gcns(name: str) -> None:
 
     import kernode as kn
     from experiments.bench.pyg import dense_features, edge_index
-    from kernode.compute.place import Place
+    from kernode.compute.tensor_options import TensorOptions
 
     graph, split = kn.load(name, "fastgcn")
-    place = Place.of(32, "cpu")
-    x, edges, labels = dense_features(graph, place), edge_index(graph, place), torch.tensor(graph.labels)
+    options = TensorOptions.of(32, "cpu")
+    x, edges, labels = dense_features(graph, options), edge_index(graph, options), torch.tensor(graph.labels)
     train, validation, test = map(torch.tensor, (split.train, split.validation, split.test))
     kept = []
     for seed in range(RUNS):

@@ -22,7 +22,7 @@ import numpy as np
 
 from experiments.runs import train_nodes
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.io import load_graph
 from kernode.losses import Hinge, Joint, Softmax
 from kernode.metrics.significance import paired
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
-    place = Place.of(32, given.device)
+    options = TensorOptions.of(32, given.device)
     for name in given.graphs:
         graph = load_graph(name)
         validation = min(VALIDATION, AT_MOST / int((graph.labels >= 0).sum()))
@@ -64,8 +64,8 @@ def main() -> None:
                 "k3", "", hidden=(64,), epochs=given.epochs, select_by="map", tuned=False
             )
             method = replace(method, loss=loss)  # type: ignore[call-arg]
-            run = Run(tuple(range(given.splits)), place)
-            test = train_nodes(graph, method, training, run.place, run.seeds, split=split).report["test"]
+            run = Run(tuple(range(given.splits)), options)
+            test = train_nodes(graph, method, training, run.options, run.seeds, split=split).report["test"]
             found[title] = {
                 "map": [one["map"] for one in test["similarity"]["runs"]],
                 "accuracy": test["runs"],
@@ -83,7 +83,7 @@ def main() -> None:
         if given.results:
             record = {
                 "dataset": graph.name, "split": split, "splits": given.splits, "losses": found,
-                "machine": machine(place.device.type),
+                "machine": machine(options.device.type),
             }  # fmt: skip
             path = given.results / "kernel-loss" / f"{graph.name}.json"
             path.parent.mkdir(parents=True, exist_ok=True)

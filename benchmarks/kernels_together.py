@@ -19,8 +19,8 @@ import torch
 
 from experiments.runs import NodeRun, train_variant
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
 from kernode.compute.stack import part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.io import load_graph
 from kernode.kernels.node_kernel import retrieval_together
 from kernode.storage import write_whole
@@ -31,7 +31,7 @@ RUNS, GROUPS = 50, (1, 5, 10)
 def measure(name: str, device: str) -> dict[str, Any]:
     """Figures of all groups on a graph."""
     graph = load_graph(name)
-    outcome = train_variant(graph, "similarity", Place.of(32, device), tuple(range(RUNS)))
+    outcome = train_variant(graph, "similarity", TensorOptions.of(32, device), tuple(range(RUNS)))
     groups = {str(size): grouped(outcome, size) for size in GROUPS}
     said = ", ".join(
         f"{size}: {np.mean(found):.2f} ± {np.std(found, ddof=1):.2f}" for size, found in groups.items()
@@ -43,7 +43,7 @@ def measure(name: str, device: str) -> dict[str, Any]:
 def grouped(outcome: NodeRun, size: int) -> list[float]:
     """mAP of each group of so many runs as one kernel."""
     nodes, found = outcome.splits[0].test, []
-    labels = torch.tensor(outcome.on.graph.labels[nodes], device=outcome.on.place.device)
+    labels = torch.tensor(outcome.on.graph.labels[nodes], device=outcome.on.options.device)
     for first in range(0, RUNS, size):
         on = outcome.on.of_replicas(list(range(first, first + size)))
         method: Any = on.model.method

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.io import load_graph
 from kernode.search.tune import Problem, search
 from kernode.storage import write_whole
@@ -45,14 +45,14 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := [name for name in given.names if name not in SEARCHES]:
         parser.error(f"{unknown[0]!r} is not a search. Choose some of {', '.join(SEARCHES)}.")
-    place = Place.of(32, given.device)
+    options = TensorOptions.of(32, given.device)
     for name in given.names:
         dataset, variant, metric, trials, batch, used = SEARCHES[name]
         started, graph = time.perf_counter(), load_graph(dataset)
         problem = Problem(graph, variant, metric, folds=0 if metric == "auc" else FOLDS)
-        of_pinned = problem.measure([{**used, **problem.fixed}], place)[0]
+        of_pinned = problem.measure([{**used, **problem.fixed}], options)[0]
         with tempfile.TemporaryDirectory() as folder:
-            found = search(problem, Path(folder) / "study.db", trials=trials, batch=batch, place=place)
+            found = search(problem, Path(folder) / "study.db", trials=trials, batch=batch, options=options)
         record = {
             "dataset": dataset, "variant": variant, "metric": metric,
             "folds": FOLDS if metric != "auc" else 0,
@@ -60,7 +60,7 @@ def main() -> None:
             "trials": [{"value": round(one.value, 4), "settings": one.settings} for one in found.trials],
             "failures": found.failures,
             "seconds": round(time.perf_counter() - started, 1),
-            "machine": machine(place.device.type),
+            "machine": machine(options.device.type),
         }  # fmt: skip
         path = given.results / "searches" / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,24 +28,24 @@ def worker(given: argparse.Namespace) -> None:
 
     from experiments.runs import train_variant
     from kernode.compute.machine import peak_at
-    from kernode.compute.place import Place
     from kernode.compute.ranks import join
+    from kernode.compute.tensor_options import TensorOptions
     from kernode.io import Store
     from kernode.training.run import Run
 
     torch.set_num_threads(1)
-    place, ranks = Place.of(given.precision, "cpu"), join()
-    before = peak_at(place) or 0
+    options, ranks = TensorOptions.of(given.precision, "cpu"), join()
+    before = peak_at(options) or 0
     share = Store.open(given.store).share(ranks)
     x: Any = share.features
     arrays = [share.adjacency.data, share.adjacency.indices, share.adjacency.indptr]
     arrays += [x.data, x.indices, x.indptr] if sparse.issparse(x) else [x]
     rows = sum(array.nbytes for array in arrays)
-    run = Run(tuple(range(given.replicas)), place)
+    run = Run(tuple(range(given.replicas)), options)
     changes = {"epochs": given.epochs, "patience": None, "powers": given.powers, "hops": given.hops}
     begun, sent = time.perf_counter(), loopback()
-    outcome = train_variant(share, given.variant, run.place, run.seeds, given.split, **changes)
-    own = {"rows_bytes": rows, "most_bytes": (peak_at(place) or 0) - before}
+    outcome = train_variant(share, given.variant, run.options, run.seeds, given.split, **changes)
+    own = {"rows_bytes": rows, "most_bytes": (peak_at(options) or 0) - before}
     everybody = ranks.gather(own)
     if ranks.first:
         print(json.dumps({
@@ -110,10 +110,10 @@ def launched(size: int) -> dict[str, Any]:
     processes = []
     for rank in range(size):
         own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "OMP_NUM_THREADS": "1"}
-        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        options = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
         processes.append(
             subprocess.Popen(
-                [sys.executable, *sys.argv], env=os.environ | own | place, stdout=subprocess.PIPE
+                [sys.executable, *sys.argv], env=os.environ | own | options, stdout=subprocess.PIPE
             )
         )
     printed = [process.communicate()[0] for process in processes]

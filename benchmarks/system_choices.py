@@ -20,7 +20,7 @@ import numpy as np
 
 import experiments  # noqa: F401 (its rivals, by name)
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.io import load_graph, split_nodes
 from kernode.models.fit import fit_candidates
@@ -80,19 +80,19 @@ LINKS: Mapping[str, tuple[Changes, ...]] = {
 SETTINGS = {**NODES, **LINKS}
 
 
-def of_nodes(system: str, graph: Graph, changes: Changes, place: Place) -> list[float]:
+def of_nodes(system: str, graph: Graph, changes: Changes, options: TensorOptions) -> list[float]:
     """Validation accuracy of four trainings, in percent."""
     method, training = configure(system, graph.name, tuned=False, **changes)
     splits = split_nodes(graph, "jk" if system == "jk" else "fastgcn", SEEDS)
-    trials = Trials(graph, [Candidate({}, method, training)], splits, place)
+    trials = Trials(graph, [Candidate({}, method, training)], splits, options)
     trials.run((split, 0) for split in range(len(splits)))
     return [round(trials.trained(split)[0].validation, 4) for split in range(len(splits))]
 
 
-def of_links(system: str, graph: Graph, changes: Changes, place: Place) -> list[float]:
+def of_links(system: str, graph: Graph, changes: Changes, options: TensorOptions) -> list[float]:
     """Validation AUC of four trainings, in percent."""
     method, training = configure_links(system, **changes)
-    model = fit_candidates(LinkTask.of_graph(graph, Run(SEEDS, place)), {"": (method, training)}).model
+    model = fit_candidates(LinkTask.of_graph(graph, Run(SEEDS, options)), {"": (method, training)}).model
     by_epoch = model.history["validation_auc"]
     return [
         round(float(by_epoch[kept - 1, run]), 4) for run, kept in enumerate(np.asarray(model.kept_epochs))
@@ -112,7 +112,7 @@ def main() -> None:
     unknown = [name for name in given.systems if name not in SETTINGS]
     if unknown:
         parser.error(f"{unknown[0]!r} has no list of settings. Choose some of {', '.join(SETTINGS)}.")
-    place = Place.of(32, given.device)
+    options = TensorOptions.of(32, given.device)
     for system in given.systems:
         measure = of_links if system in LINKS else of_nodes
         for name in given.data:
@@ -124,10 +124,10 @@ def main() -> None:
                 plain = json.loads(json.dumps(changes))
                 if plain in seen:
                     continue
-                found = measure(system, graph, changes, place)
-                stored["tried"].append({"changes": plain, "validation": found, "device": place.device.type})
+                found = measure(system, graph, changes, options)
+                stored["tried"].append({"changes": plain, "validation": found, "device": options.device.type})
                 stored |= {"system": system, "dataset": name, "seeds": SEEDS}
-                stored["machine"] = machine(place.device.type)
+                stored["machine"] = machine(options.device.type)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, (json.dumps(stored, indent=1, ensure_ascii=False) + "\n").encode())
                 mean, std = np.mean(found), np.std(found, ddof=1)

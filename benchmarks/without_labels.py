@@ -38,8 +38,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler, normalize
 
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.io import Split, load
@@ -86,20 +86,20 @@ def infomax(
         from torch_geometric.nn import DeepGraphInfomax
 
         torch.manual_seed(seed)
-        place = Place.of(32, device)
+        options = TensorOptions.of(32, device)
         x: Any = graph.features if rows is None else normalize(sparse.csr_matrix(graph.features), rows)
         sparse_enough = x.nnz < 0.05 * np.prod(x.shape)
-        x = SparseMatrix.of(sparse.csr_array(x), place) if sparse_enough else _tensor(x).to(place.device)
-        step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
+        x = SparseMatrix.of(sparse.csr_array(x), options) if sparse_enough else _tensor(x).to(options.device)
+        step = SparseMatrix.of(normalized_adjacency(graph), options, symmetric=True)
         start = torch.nn.init.xavier_uniform_(torch.empty(graph.n_features, width))
-        weight = torch.nn.Parameter(start.to(place.device))
+        weight = torch.nn.Parameter(start.to(options.device))
         # The encoder begins after the product with X: shuffled rows of XW are the XW of shuffled rows.
         model = DeepGraphInfomax(
             width,
             _Convolution(step, width),
             summary=lambda z, *_: z.mean(dim=0).sigmoid(),
             corruption=lambda z: z[torch.randperm(len(z), device=z.device)],
-        ).to(place.device)
+        ).to(options.device)
         adam = torch.optim.Adam([weight, *model.parameters()], lr=rate)
         best, since, kept = np.inf, 0, None
         for _ in range(epochs):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.graph import Graph
@@ -82,7 +82,7 @@ class NodeRun:
     def embeddings(self, nodes: np.ndarray) -> np.ndarray:
         """g of the nodes at length 1: r × m × d, in float64 so that a node's cosine with itself is 1."""
         on = self.on
-        g = on.g[:, torch.from_numpy(nodes).to(on.place.device)]
+        g = on.g[:, torch.from_numpy(nodes).to(on.options.device)]
         units: np.ndarray = normalized(on.kernel.base).embed(g).cpu().double().numpy()
         return units
 
@@ -96,7 +96,7 @@ def train_nodes(
     graph: Graph,
     method: NodeMethod,
     training: Training,
-    place: Place,
+    options: TensorOptions,
     seeds: tuple[int, ...],
     *,
     split: str,
@@ -107,19 +107,24 @@ def train_nodes(
     """Train a method for classes and score its test nodes; resume from the checkpoint where it exists."""
     callbacks = _callbacks(progress, checkpoint if method.has_kernel else None)
     splits, _ = split_labels(graph, split, seeds)
-    task = NodeTask.of_splits(graph, splits, Run(seeds, place, callbacks))
+    task = NodeTask.of_splits(graph, splits, Run(seeds, options, callbacks))
     on = fit_candidates(task, {name: (method, training)}, split=split)
     assert isinstance(on, NodeModelOnGraph)
     return NodeRun(on, splits, fit_report(on, splits, None).figures)
 
 
 def train_variant(
-    graph: Graph, variant: str, place: Place, seeds: tuple[int, ...], split: str | None = None, **changes: Any
+    graph: Graph,
+    variant: str,
+    options: TensorOptions,
+    seeds: tuple[int, ...],
+    split: str | None = None,
+    **changes: Any,
 ) -> NodeRun:
     """Train a variant as `kernode fit` does, also a choice among several, and score its test nodes."""
-    precision = 64 if place.dtype == torch.float64 else 32
+    precision = 64 if options.dtype == torch.float64 else 32
     parameters = by_part(**changes, precision=precision)
-    device = str(place.device)
+    device = str(options.device)
     model = NodeKernelClassifier(
         variant, **parameters, replicas=len(seeds), random_state=seeds[0], device=device
     )
@@ -142,14 +147,14 @@ def train_links(
     graph: Graph,
     method: LinkMethod,
     training: Training,
-    place: Place,
+    options: TensorOptions,
     seeds: tuple[int, ...],
     *,
     progress: Progress | None = None,
     checkpoint: Path | None = None,
 ) -> LinkRun:
     """Train a method for links on the edge split of the first seed, and score its test edges."""
-    task = LinkTask.of_graph(graph, Run(seeds, place, _callbacks(progress, checkpoint)))
+    task = LinkTask.of_graph(graph, Run(seeds, options, _callbacks(progress, checkpoint)))
     on, split = fit_candidates(task, {"": (method, training)}), task.split
     assert isinstance(on, LinkModelOnGraph)
     report = link_report(on, split).figures
@@ -189,7 +194,7 @@ def training_step(
     split: Split,
     variant: str,
     replicas: int,
-    place: Place,
+    options: TensorOptions,
     *,
     evaluate: bool = False,
     **changes: Any,
@@ -203,7 +208,7 @@ def training_step(
     method, training = configure(variant, **changes)
     if not isinstance(method, Method):
         raise InputError(f"{variant} does not train step by step.", "unsupported", setting="systems")
-    task = NodeTask.of_splits(graph, [split], Run(seeds_from(0, replicas), place))
+    task = NodeTask.of_splits(graph, [split], Run(seeds_from(0, replicas), options))
     stacks = task.begin(method.for_classes(len(task.classes)), training).learners
     calls = [stack.replayed(stack.advance if evaluate else stack.step) for stack in stacks]
     epoch = 0

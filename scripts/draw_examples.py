@@ -15,7 +15,7 @@ from pathlib import Path
 
 import kernode as kn
 from experiments.runs import train_variant
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.models.model import ModelOnGraph
 from kernode.storage import write_whole
 from kernode.viz.canvas import empty_figure
@@ -30,7 +30,7 @@ SHOWN = (("embedding", "gram", "confusion"), ("hop-weights", "reliability", "cov
 def trained() -> ModelOnGraph:
     """Three runs on Cora."""
     graph, _ = kn.load("cora")
-    return train_variant(graph, "k3", Place.of(32), (0, 1, 2), "fastgcn").on
+    return train_variant(graph, "k3", TensorOptions.of(32), (0, 1, 2), "fastgcn").on
 
 
 def draw_sheet(evaluation: EvaluationData, path: Path) -> None:
@@ -79,8 +79,8 @@ def main(folder: Path) -> None:
     draw_sheet(evaluation, folder / "pictures-cora.png")
     if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
         sys.exit("no browser: report-cora.png stays as it is.")
-    with tempfile.TemporaryDirectory() as place:
-        page = Path(place) / "report.html"
+    with tempfile.TemporaryDirectory() as options:
+        page = Path(options) / "report.html"
         write_report(Contents(evaluation), page)
         photograph(page, folder / "report-cora.png")
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from graphs import CLUSTERS
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import random_split
@@ -19,7 +19,7 @@ from kernode.training.callbacks import Callback
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-DOUBLE, SINGLE = Place.of(64), Place.of(32)
+DOUBLE, SINGLE = TensorOptions.of(64), TensorOptions.of(32)
 NO_NODES = np.empty((1, 0), np.int64)
 SHORT = Training(epochs=12)
 QUICK = Training(epochs=10, learning_rate=0.05)
@@ -44,18 +44,18 @@ def labelled_nodes(graph=CLUSTERS, split_seeds=(0,), labels=None):
     return LabelledNodes(train, labels[train], validation, labels[validation])
 
 
-def node_task(graph=CLUSTERS, seeds=(0,), nodes=None, classes=None, place=DOUBLE, **run):
+def node_task(graph=CLUSTERS, seeds=(0,), nodes=None, classes=None, options=DOUBLE, **run):
     """The classes of a graph's nodes, by default from one split for all replicas; more goes to the Run."""
     classes = tuple(range(graph.n_classes)) if classes is None else classes
     nodes = labelled_nodes(graph) if nodes is None else nodes
-    return NodeTask(graph, nodes, classes, Run(tuple(seeds), place, **run))
+    return NodeTask(graph, nodes, classes, Run(tuple(seeds), options, **run))
 
 
-def link_task(graph=CLUSTERS, seeds=(0,), place=DOUBLE, split=None, others=None, **run):
+def link_task(graph=CLUSTERS, seeds=(0,), options=DOUBLE, split=None, others=None, **run):
     """The links of a graph, by the split of seed 0 or another one; more goes to the Run."""
     split_seed = 0 if split is None else None
     split = split_edges(graph, 0) if split is None else split
-    return LinkTask(graph, split, Run(tuple(seeds), place, **run), others, split_seed)
+    return LinkTask(graph, split, Run(tuple(seeds), options, **run), others, split_seed)
 
 
 def run_loop(task, method, training=SHORT):
@@ -101,9 +101,9 @@ class CutAt(Callback):
             raise PowerCutError
 
 
-def fit_split(graph, variant="k3", seeds=(0, 1), split=None, place=DOUBLE, **changes):
+def fit_split(graph, variant="k3", seeds=(0, 1), split=None, options=DOUBLE, **changes):
     """An estimator fitted on splits of a graph's own classes, as `kernode fit` fits it."""
-    parts = by_part(**changes, precision=64 if place is DOUBLE else 32)
+    parts = by_part(**changes, precision=64 if options is DOUBLE else 32)
     model = NodeKernelClassifier(variant, **parts, replicas=len(seeds), random_state=seeds[0], device="cpu")
     return model.fit(graph=graph, split=split)
 

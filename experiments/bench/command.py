@@ -14,7 +14,7 @@ from experiments.bench.suites import SUITES, Options, run_suite
 from kernode.cli.console import new_table, print_json, print_table, progress, say, warned
 from kernode.cli.files import check_folder
 from kernode.cli.options.settings import DeviceSettings
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 
 
@@ -61,7 +61,7 @@ def bench(
         )
     if results is not None:
         check_folder(results)
-    kind = Place.of(32, device.device).device.type  # each suite sets the threads by itself
+    kind = TensorOptions.of(32, device.device).device.type  # each suite sets the threads by itself
     before = {name: record.stored(check, name, kind) for name in names} if check else {}
     options = Options(kind, tuple(dict.fromkeys(data or [])), rounds, device.threads, largest)
     records = []
@@ -156,11 +156,11 @@ def _print_rows(values: dict[str, Any]) -> None:
     )
     last = None
     for row in rows:
-        place = f"{row['entries']:,}" if sized else escape(_short(row["dataset"]))
+        tensor_options = f"{row['entries']:,}" if sized else escape(_short(row["dataset"]))
         cells = [str(row[name]) if row.get(name) is not None else "" for name in which]
         cells += [_number(row.get(name), *_COLUMNS[name][1:]) for name in shown]
-        table.add_row(place if place != last else "", escape(row["system"]), *cells)
-        last = place
+        table.add_row(tensor_options if tensor_options != last else "", escape(row["system"]), *cells)
+        last = tensor_options
     print_table(table)
 
 

@@ -27,7 +27,7 @@ from experiments import ROOT
 from experiments.bench.peak import GpuMemory, MainMemory, Meter, refuse_more_than_free
 from experiments.bench.record import Row, ratio
 from experiments.bench.systems import REFERENCE, Step, System
-from kernode.compute.place import Place, set_threads
+from kernode.compute.tensor_options import TensorOptions, set_threads
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph
 from kernode.io import Split, load, split_nodes
@@ -96,7 +96,7 @@ def time_in_turns(
     suite: str,
     variations: Iterable[Variation],
     loaded: tuple[Graph, Split],
-    place: Place,
+    tensor_options: TensorOptions,
     rounds: int,
     on_round: Callable[[int], None],
     *,
@@ -106,16 +106,16 @@ def time_in_turns(
     """Time all variations in turns, and return a row for each, with its ratio to the reference."""
     named = {_name(variation): variation for variation in variations}
     steps = {
-        name: System.named(system).start(*loaded, place, **changes)
+        name: System.named(system).start(*loaded, tensor_options, **changes)
         for name, (system, changes) in named.items()
     }
-    times = interleave(steps, rounds, place.device, seconds=seconds, on_round=on_round)
+    times = interleave(steps, rounds, tensor_options.device, seconds=seconds, on_round=on_round)
     compared_with = summary(times[_name(reference)])[0]
     rows = []
     for name, (system, changes) in named.items():
         median, quartiles = summary(times[name])
         facts = {"replicas": System.named(system).replicas, "ms_quartiles": quartiles, **changes}
-        place_name, faster = place.device.type, ratio(compared_with, median)
+        place_name, faster = tensor_options.device.type, ratio(compared_with, median)
         rows.append(Row(suite, system, loaded[0].name, place_name, median, None, faster, facts))
     return rows
 
@@ -148,17 +148,19 @@ class Measured:
     note: str = ""  # why there is no figure
 
 
-def measure_alone(task: Task, place: Place, loaded: tuple[Graph, Split] | None = None) -> Measured:
+def measure_alone(
+    task: Task, tensor_options: TensorOptions, loaded: tuple[Graph, Split] | None = None
+) -> Measured:
     """Measure one system; ``loaded`` avoids loading its data again on a GPU."""
-    if place.device.type == "cpu":
+    if tensor_options.device.type == "cpu":
         return _in_fresh_process(task)
     meter, loaded = GpuMemory(), loaded or load(task.data)
-    measured = _run(task, place, loaded, meter, _libraries(task, place, meter))
+    measured = _run(task, tensor_options, loaded, meter, _libraries(task, tensor_options, meter))
     meter.reset()
     return measured
 
 
-def _libraries(task: Task, place: Place, meter: Meter) -> int:
+def _libraries(task: Task, tensor_options: TensorOptions, meter: Meter) -> int:
     """Bytes of imports, and of what libraries take when they are first used: after everything on a toy.
 
     Otherwise whatever is measured first would seem to need them.
@@ -166,21 +168,23 @@ def _libraries(task: Task, place: Place, meter: Meter) -> int:
     toy = _toy()
     usual_hops = {name: value for name, value in task.changes.items() if name != "hops"}
     warming = replace(task, rounds=0, changes=usual_hops)
-    tried = _run(warming, place, (toy, split_nodes(toy, "jk", [0])[0]), meter, 0)
+    tried = _run(warming, tensor_options, (toy, split_nodes(toy, "jk", [0])[0]), meter, 0)
     if tried.note:
         raise InputError(tried.note)
     meter.reset()
     return meter.current()
 
 
-def _run(task: Task, place: Place, loaded: tuple[Graph, Split], meter: Meter, before: int) -> Measured:
+def _run(
+    task: Task, tensor_options: TensorOptions, loaded: tuple[Graph, Split], meter: Meter, before: int
+) -> Measured:
     meter.reset()
     try:
         with _empty_cache():
-            step = System.named(task.system).start(*loaded, place, **task.changes)
+            step = System.named(task.system).start(*loaded, tensor_options, **task.changes)
         preparing = meter.peak()
         meter.reset()
-        timing = _timing(task, step, place)
+        timing = _timing(task, step, tensor_options)
         stepping = meter.peak()
     except KernodeError as error:  # it may know beforehand that it will not fit
         return Measured(note=str(error))
@@ -191,9 +195,13 @@ def _run(task: Task, place: Place, loaded: tuple[Graph, Split], meter: Meter, be
     return Measured(*timing, (max(preparing, stepping) - before) / 1e6, (stepping - before) / 1e6)
 
 
-def _timing(task: Task, step: Step, place: Place) -> tuple[float | None, tuple[float, float] | None]:
+def _timing(
+    task: Task, step: Step, tensor_options: TensorOptions
+) -> tuple[float | None, tuple[float, float] | None]:
     if task.rounds:
-        return summary(interleave({"it": step}, task.rounds, place.device, seconds=task.seconds)["it"])
+        return summary(
+            interleave({"it": step}, task.rounds, tensor_options.device, seconds=task.seconds)["it"]
+        )
     for _ in range(STEPS):
         step()
     return None, None
@@ -230,11 +238,11 @@ def _in_fresh_process(task: Task) -> Measured:
 def _fresh_process(task: Task) -> Measured:
     """What the fresh process does: everything once on a toy, then the data, then the measurement."""
     set_threads(task.threads)
-    place, meter = Place.of(32, "cpu"), MainMemory()
-    libraries = _libraries(task, place, meter)
+    tensor_options, meter = TensorOptions.of(32, "cpu"), MainMemory()
+    libraries = _libraries(task, tensor_options, meter)
     loaded = load(task.data)
     refuse_more_than_free()
-    return _run(task, place, loaded, meter, libraries)
+    return _run(task, tensor_options, loaded, meter, libraries)
 
 
 def _toy() -> Graph:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from experiments.rivals.jk import torch_geometric_nn
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import MissingExtraError
 from kernode.graph import Graph
 from kernode.io import Split
@@ -48,14 +48,24 @@ class Rival:
     """One of PyTorch Geometric's systems in training on a graph."""
 
     def __init__(
-        self, graph: Graph, split: Split, system: str, place: Place, *, hidden: int = 16, layers: int = 2
+        self,
+        graph: Graph,
+        split: Split,
+        system: str,
+        tensor_options: TensorOptions,
+        *,
+        hidden: int = 16,
+        layers: int = 2,
     ) -> None:
         parts = {"train": split.train, "validation": split.validation}
-        self.nodes = {part: torch.tensor(nodes, device=place.device) for part, nodes in parts.items()}
-        self.labels = {
-            part: torch.tensor(graph.labels[nodes], device=place.device) for part, nodes in parts.items()
+        self.nodes = {
+            part: torch.tensor(nodes, device=tensor_options.device) for part, nodes in parts.items()
         }
-        x, edges = dense_features(graph, place), edge_index(graph, place)
+        self.labels = {
+            part: torch.tensor(graph.labels[nodes], device=tensor_options.device)
+            for part, nodes in parts.items()
+        }
+        x, edges = dense_features(graph, tensor_options), edge_index(graph, tensor_options)
         shape = (graph.n_features, hidden, graph.n_classes)
         self.by_rows = system == "pyg-sign"  # needs no graph while training, only rows
         if system == "pyg-sign":
@@ -66,7 +76,7 @@ class Rival:
             given = csr_adjacency(edges, graph.n_nodes) if system == "pyg-gcn-csr" else edges
             self.model = {"pyg-gat": GAT, "pyg-sgc": SGC}.get(system, GCN)(*shape, layers)
             self.inputs = {part: [x, given] for part in self.nodes}
-        self.model.to(place.dtype).to(place.device)
+        self.model.to(tensor_options.dtype).to(tensor_options.device)
         self.adam = torch.optim.Adam(
             self.model.parameters(),
             lr=float(_SETTINGS.learning_rate),  # type: ignore[arg-type]
@@ -157,17 +167,21 @@ class SIGN(nn.Module):
         return out
 
 
-def dense_features(graph: Graph, place: Place) -> Tensor:
+def dense_features(graph: Graph, tensor_options: TensorOptions) -> Tensor:
     """X with rows scaled to sum 1, dense: n × f."""
     x: Any = graph.features.astype("float32")  # first: a dense float64 copy would count as its memory
-    dense = torch.from_numpy(x.toarray() if sparse.issparse(x) else x).to(place.dtype).to(place.device)
+    dense = (
+        torch.from_numpy(x.toarray() if sparse.issparse(x) else x)
+        .to(tensor_options.dtype)
+        .to(tensor_options.device)
+    )
     return functional.normalize(dense, p=1, dim=1)
 
 
-def edge_index(graph: Graph, place: Place) -> Tensor:
+def edge_index(graph: Graph, tensor_options: TensorOptions) -> Tensor:
     """Both directions of every edge: 2 × entries. Weights are left out: they would not change the cost."""
     coo = graph.adjacency.tocoo()
-    return torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
+    return torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(tensor_options.device)
 
 
 def csr_adjacency(edges: Tensor, nodes: int) -> Tensor:

@@ -13,7 +13,7 @@ from experiments.bench.measure import Measured, Task, Variation, measure_alone, 
 from experiments.bench.pyg import RIVALS, layers_of_pyg
 from experiments.bench.record import Claim, Outcome, Row, ratio
 from experiments.bench.systems import REFERENCE, System
-from kernode.compute.place import Place, set_threads
+from kernode.compute.tensor_options import TensorOptions, set_threads
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io import Split, load
@@ -37,31 +37,31 @@ class Options:
     largest: float = 2e7  # adjacency entries of the largest graph, in `scale`
 
     @property
-    def place(self) -> Place:
+    def tensor_options(self) -> TensorOptions:
         """Device, in float32."""
-        return Place.of(32, self.device)
+        return TensorOptions.of(32, self.device)
 
 
 def step(options: Options, begin: Begin) -> Outcome:
     """Time one training step of every system, in turns, on each data set."""
-    place, rounds, data = options.place, options.rounds or 50, options.data or DATA
+    tensor_options, rounds, data = options.tensor_options, options.rounds or 50, options.data or DATA
     advance = begin(len(data) * rounds)
     rows: list[Row] = []
     for i, name in enumerate(data):
         loaded = load(name)
         peaks: dict[str, float | None] = {}
-        if place.device.type == "cuda":  # on a CPU this takes a process each: the suite `memory`
-            peaks = {one: measure_alone(Task(one, name), place, loaded).peak_mb for one in SYSTEMS}
+        if tensor_options.device.type == "cuda":  # on a CPU this takes a process each: the suite `memory`
+            peaks = {one: measure_alone(Task(one, name), tensor_options, loaded).peak_mb for one in SYSTEMS}
         timed = time_in_turns(
             "step",
             [(system, {}) for system in SYSTEMS],
             loaded,
-            place,
+            tensor_options,
             rounds,
             lambda done, i=i, name=name: advance(i * rounds + done, name),  # type: ignore[misc]
         )
         rows += [replace(row, peak_mb=peaks.get(row.system)) for row in timed]
-    return Outcome("step", place.device.type, rounds, tuple(rows))
+    return Outcome("step", tensor_options.device.type, rounds, tuple(rows))
 
 
 REPLICAS = (1, 2, 5, 10, 20)
@@ -70,8 +70,8 @@ MORE_ON_GPU = (48,)
 
 def replicas(options: Options, begin: Begin) -> Outcome:
     """Time K3 and N1 with more and more replicas in one stack, as multiples of a step of PyG's GCN."""
-    place, rounds, data = options.place, options.rounds or 30, options.data or DATA[:1]
-    counts = REPLICAS + (MORE_ON_GPU if place.device.type == "cuda" else ())
+    tensor_options, rounds, data = options.tensor_options, options.rounds or 30, options.data or DATA[:1]
+    counts = REPLICAS + (MORE_ON_GPU if tensor_options.device.type == "cuda" else ())
     systems = [f"{ours}x{count}" if count > 1 else ours for ours in ("k3", "n1") for count in counts]
     advance = begin(len(data) * rounds)
     rows: list[Row] = []
@@ -80,12 +80,12 @@ def replicas(options: Options, begin: Begin) -> Outcome:
             "replicas",
             [(system, {}) for system in (REFERENCE, *systems)],
             load(name),
-            place,
+            tensor_options,
             rounds,
             lambda done, i=i, name=name: advance(i * rounds + done, name),  # type: ignore[misc]
         )
         rows += [_per_replica(row) for row in timed]
-    return Outcome("replicas", place.device.type, rounds, tuple(rows))
+    return Outcome("replicas", tensor_options.device.type, rounds, tuple(rows))
 
 
 def _per_replica(row: Row) -> Row:
@@ -102,7 +102,7 @@ def _per_replica(row: Row) -> Row:
 
 def memory(options: Options, begin: Begin) -> Outcome:
     """Measure the peak memory of every system's training, above what the imports hold."""
-    place, data = options.place, options.data or DATA
+    tensor_options, data = options.tensor_options, options.data or DATA
     systems = (*OURS, *RIVALS)
     advance = begin(len(data) * len(systems))
     rows: list[Row] = []
@@ -110,17 +110,24 @@ def memory(options: Options, begin: Begin) -> Outcome:
         loaded = load(name)
         for system in systems:
             task = Task(f"{system}-epoch", name, threads=options.threads)
-            found = measure_alone(task, place, loaded)
+            found = measure_alone(task, tensor_options, loaded)
             facts = {
                 "replicas": System.named(system).replicas,
                 "steps_mb": found.steps_mb,
                 "note": found.note,
             }
             rows.append(
-                Row("memory", system, loaded[0].name, place.device.type, peak_mb=found.peak_mb, facts=facts)
+                Row(
+                    "memory",
+                    system,
+                    loaded[0].name,
+                    tensor_options.device.type,
+                    peak_mb=found.peak_mb,
+                    facts=facts,
+                )
             )
             advance(len(rows), f"{system} on {name}")
-    return Outcome("memory", place.device.type, 1, tuple(rows))
+    return Outcome("memory", tensor_options.device.type, 1, tuple(rows))
 
 
 ENTRIES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 20_000_000)
@@ -140,7 +147,7 @@ def graph_name(entries: int) -> str:
 
 def scale(options: Options, begin: Begin) -> Outcome:
     """Measure time and memory of every system, each alone, on larger and larger graphs."""
-    place, rounds = options.place, options.rounds or 15
+    tensor_options, rounds = options.tensor_options, options.rounds or 15
     sizes = [entries for entries in ENTRIES if entries <= options.largest]
     if not sizes:
         raise InputError(
@@ -153,30 +160,32 @@ def scale(options: Options, begin: Begin) -> Outcome:
     rows: list[Row] = []
     for entries in sizes:
         name = graph_name(entries)
-        loaded = load(name) if place.device.type == "cuda" else None
+        loaded = load(name) if tensor_options.device.type == "cuda" else None
         measured: dict[tuple[str, int], Measured] = {}
         for system, hidden in SIZED:
             task = Task(system, name, {"hidden": hidden}, rounds=rounds, threads=options.threads)
-            if _takes_minutes(task, entries, place):
+            if _takes_minutes(task, entries, tensor_options):
                 measured[system, hidden] = Measured(note="left out: minutes a step")
             else:
-                measured[system, hidden] = measure_alone(task, place, loaded)
+                measured[system, hidden] = measure_alone(task, tensor_options, loaded)
             advance(len(rows) + len(measured), f"{system} on {entries:,} entries")
-        rows += _sized_rows(entries, measured, place)
-    return Outcome("scale", place.device.type, rounds, tuple(rows), _growth(rows))
+        rows += _sized_rows(entries, measured, tensor_options)
+    return Outcome("scale", tensor_options.device.type, rounds, tuple(rows), _growth(rows))
 
 
-def _takes_minutes(task: Task, entries: int, place: Place) -> bool:
+def _takes_minutes(task: Task, entries: int, tensor_options: TensorOptions) -> bool:
     """Wide messages along every edge, on a CPU."""
     wide = task.system == "pyg-gcn" and task.changes["hidden"] > GCN_HIDDEN
-    return wide and entries > 3_000_000 and place.device.type == "cpu"
+    return wide and entries > 3_000_000 and tensor_options.device.type == "cpu"
 
 
-def _sized_rows(entries: int, measured: dict[tuple[str, int], Measured], place: Place) -> list[Row]:
+def _sized_rows(
+    entries: int, measured: dict[tuple[str, int], Measured], tensor_options: TensorOptions
+) -> list[Row]:
     reference = measured["pyg-gcn", GCN_HIDDEN].ms_per_step
     return [
         Row(
-            "scale", system, graph_name(entries), place.device.type,
+            "scale", system, graph_name(entries), tensor_options.device.type,
             one.ms_per_step, one.peak_mb, ratio(reference, one.ms_per_step),
             {"hidden": hidden, "nodes": entries // DEGREE, "entries": entries,
              "ms_quartiles": one.ms_quartiles, "steps_mb": one.steps_mb, "note": one.note},
@@ -249,7 +258,7 @@ _MORE_HOPS: list[Variation] = [("n1", {**DEFAULT, "hops": hops}) for hops in HOP
 
 def complexity(options: Options, begin: Begin) -> Outcome:
     """Measure the costs that the paper claims next to its formulas, with a verdict on each claim."""
-    place, rounds, data = options.place, options.rounds or 20, options.data or DATA[:1]
+    tensor_options, rounds, data = options.tensor_options, options.rounds or 20, options.data or DATA[:1]
     published = _AS_PUBLISHED + _MORE_HOPS
     advance = begin(len(data) * (rounds + len(published)) + rounds + len(_deeper()))
     done = 0
@@ -265,16 +274,16 @@ def complexity(options: Options, begin: Begin) -> Outcome:
         loaded = load(name)
         entries = cost.power_entries(loaded[0], max(HOPS))
         own = _measure(
-            name, loaded, published, ("pyg-gcn", DEFAULT), entries, place, rounds, options, on_turn
+            name, loaded, published, ("pyg-gcn", DEFAULT), entries, tensor_options, rounds, options, on_turn
         )
         rows += own
         claims += [*cost.savings_claims(own), cost.hop_claim(own, entries)]
     wide = load(WIDE)
     reference = ("pyg-gcn", {"hidden": WIDTH, "layers": 2})
     entries = cost.power_entries(wide[0], 2)
-    own = _measure(WIDE, wide, _deeper(), reference, entries, place, rounds, options, on_turn)
+    own = _measure(WIDE, wide, _deeper(), reference, entries, tensor_options, rounds, options, on_turn)
     claims += cost.growth_claims(own, wide[0].n_nodes * WIDTH)
-    return Outcome("complexity", place.device.type, rounds, (*rows, *own), claims=tuple(claims))
+    return Outcome("complexity", tensor_options.device.type, rounds, (*rows, *own), claims=tuple(claims))
 
 
 def _deeper() -> list[Variation]:
@@ -288,19 +297,19 @@ def _measure(
     variations: list[Variation],
     reference: Variation,
     entries: list[int],
-    place: Place,
+    tensor_options: TensorOptions,
     rounds: int,
     options: Options,
     on_turn: Callable[[str], None],
 ) -> list[Row]:
     """Time in turns, memory one by one, and the formulas."""
     timed = time_in_turns(
-        "complexity", variations, loaded, place, rounds, lambda _: on_turn(f"time on {loaded[0].name}"),
-        reference=reference, seconds=SECONDS,
+        "complexity", variations, loaded, tensor_options, rounds,
+        lambda _: on_turn(f"time on {loaded[0].name}"), reference=reference, seconds=SECONDS,
     )  # fmt: skip
     rows = []
     for row, (system, changes) in zip(timed, variations, strict=True):
-        measured = measure_alone(Task(system, name, changes, threads=options.threads), place, loaded)
+        measured = measure_alone(Task(system, name, changes, threads=options.threads), tensor_options, loaded)
         on_turn(f"memory of {system}")
         facts = {
             **row.facts,

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.bench.pyg import RIVALS, Rival
 from experiments.runs import training_step
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io import Split
@@ -47,13 +47,13 @@ class System:
             )
         return system
 
-    def start(self, graph: Graph, split: Split, place: Place, **changes: Any) -> Step:
+    def start(self, graph: Graph, split: Split, tensor_options: TensorOptions, **changes: Any) -> Step:
         """Prepare everything, and return what takes one step. Changes: hidden, layers, and for ours hops."""
         if self.kind not in RIVALS:
             return training_step(
-                graph, split, self.kind, self.replicas, place, evaluate=self.epoch, **changes
+                graph, split, self.kind, self.replicas, tensor_options, evaluate=self.epoch, **changes
             )
-        rival = Rival(graph, split, self.kind, place, **changes)
+        rival = Rival(graph, split, self.kind, tensor_options, **changes)
         if not self.epoch:
             return rival.step
         return lambda: (rival.step(), rival.evaluate())

@@ -17,7 +17,7 @@ from experiments.reproduce.methods import link_method, node_method
 from experiments.reproduce.tables import Cell
 from experiments.runs import NodeRun, Progress, train_links, train_nodes
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.io import Split, load_graph, split_nodes
 from kernode.metrics.accuracy import mean_and_std
@@ -40,7 +40,7 @@ def missing(cells: Iterable[Cell], results: Results) -> list[Cell]:
 def run_cells(
     cells: list[Cell],
     results: Results,
-    place: Place,
+    tensor_options: TensorOptions,
     on_start: Callable[[Cell], Progress],
     on_end: Callable[[Cell], None],
     threads: int | None = None,
@@ -58,7 +58,7 @@ def run_cells(
         cell = cells[number]
         yield {"progress": on_start(cell), "checkpoint": results.unfinished(cell)}
 
-    with closing(run_tasks(tasks, place, threads=threads, local=local)) as finished:
+    with closing(run_tasks(tasks, tensor_options, threads=threads, local=local)) as finished:
         for number, figures in finished:
             results.save(cells[number], figures)
             results.unfinished(cells[number]).unlink(missing_ok=True)
@@ -85,7 +85,7 @@ def expected_seconds(cells: list[Cell], device: str) -> dict[str, float]:
 
 
 def measure(
-    place: Place,
+    tensor_options: TensorOptions,
     graph: Graph,
     cell: Cell,
     progress: Progress | None = None,
@@ -97,12 +97,12 @@ def measure(
     if kind == "counts":
         return _counts(graph)
     measured = _links if kind == "links" else _nodes
-    figures = measured(place, graph, cell, progress, checkpoint)
+    figures = measured(tensor_options, graph, cell, progress, checkpoint)
     return {
         **figures,
         "seconds": round(time.perf_counter() - started, 2),
-        "device": place.device.type,
-        "machine": machine(place.device.type),
+        "device": tensor_options.device.type,
+        "machine": machine(tensor_options.device.type),
     }
 
 
@@ -125,12 +125,16 @@ def _sizes(split: Split) -> list[int]:
 
 
 def _nodes(
-    place: Place, graph: Graph, cell: Cell, progress: Progress | None, checkpoint: Path | None
+    tensor_options: TensorOptions,
+    graph: Graph,
+    cell: Cell,
+    progress: Progress | None,
+    checkpoint: Path | None,
 ) -> dict[str, Any]:
     method, training = node_method(cell.values, cell.source)
     split = cell.settings["split"]
     run = train_nodes(
-        graph, method, training, place, cell.seeds,
+        graph, method, training, tensor_options, cell.seeds,
         split=split, name=cell.row, progress=progress, checkpoint=checkpoint,
     )  # fmt: skip
     kind, test = cell.settings["kind"], run.splits[0].test
@@ -141,7 +145,7 @@ def _nodes(
         return {"figure": run.hop_weights}
     if kind == "gram":
         untrained = node_method({**cell.values, "epochs": 0}, cell.source)
-        before = train_nodes(graph, *untrained, place, cell.seeds, split=split)
+        before = train_nodes(graph, *untrained, tensor_options, cell.seeds, split=split)
         return {"figure": gram(before, run, test, cell.settings["pixels"])}
     report, runs = run.report, run.report["test"]["runs"]
     return {
@@ -161,7 +165,11 @@ def _retrieved(test: dict[str, Any]) -> dict[str, Any]:
 
 
 def _links(
-    place: Place, graph: Graph, cell: Cell, progress: Progress | None, checkpoint: Path | None
+    tensor_options: TensorOptions,
+    graph: Graph,
+    cell: Cell,
+    progress: Progress | None,
+    checkpoint: Path | None,
 ) -> dict[str, Any]:
     """Either all runs on the first seed's edge split, or each on its own: ``split = "vgae-fresh"``."""
     method, training = link_method(cell.values, cell.source)
@@ -169,7 +177,7 @@ def _links(
     stacks = [(seed,) for seed in cell.seeds] if fresh else [cell.seeds]
     runs = [
         train_links(
-            graph, method, training, place, seeds,
+            graph, method, training, tensor_options, seeds,
             progress=progress, checkpoint=None if fresh else checkpoint,  # a checkpoint is of one training
         )
         for seeds in stacks

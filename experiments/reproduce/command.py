@@ -111,8 +111,8 @@ def _check(cells: list[Cell]) -> None:
 
 def _run(cells: list[Cell], store: Results, device: JobOptions, quiet: bool) -> None:
     """Run cells under one progress bar that moves with their epochs, each cell as wide as its usual time."""
-    place = device.place()
-    seconds = expected_seconds(cells, place.device.type)
+    options = device.options()
+    seconds = expected_seconds(cells, options.device.type)
     done = 0.0
     with (
         device.computing(),
@@ -137,7 +137,7 @@ def _run(cells: list[Cell], store: Results, device: JobOptions, quiet: bool) -> 
             advance(done, f"{cell.name} is stored")
 
         try:
-            run_cells(cells, store, place, on_start, on_end, device.threads_each)
+            run_cells(cells, store, options, on_start, on_end, device.threads_each)
         except KeyboardInterrupt:
             finished = sum(store.find(cell) is not None for cell in cells)
             sentence = f"{finished} of {len(cells)} cells are stored; the same command continues from there."

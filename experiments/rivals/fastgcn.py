@@ -11,9 +11,9 @@ from torch import Tensor
 
 from kernode.compute.draws import SAMPLES, Draws, Dropout
 from kernode.compute.gpu import cumulative_sums
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
@@ -68,20 +68,20 @@ class FastGCN(StagedMap):
         """Two: Ā is applied to X and to the last layer, whatever lies between."""
         return 2
 
-    def prepare(self, graph: Graph, place: Place) -> SampledInputs:
+    def prepare(self, graph: Graph, options: TensorOptions) -> SampledInputs:
         """ĀX, Ā and the chances."""
         step = normalized_adjacency(graph)
         chance = np.asarray(step.multiply(step).sum(axis=0)).ravel()
         once = Presmoothed(hops=1, powers="plain", normalize_rows=self.normalize_rows)
         return SampledInputs(
-            once.prepare(graph, place).features,
-            SparseMatrix.of(step, place, symmetric=True),
-            torch.from_numpy(chance / chance.sum()).to(place.device),
+            once.prepare(graph, options).features,
+            SparseMatrix.of(step, options, symmetric=True),
+            torch.from_numpy(chance / chance.sum()).to(options.device),
         )
 
-    def initial(self, prepared: SampledInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: SampledInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights, no biases."""
-        return initial_mlp((prepared.smoothed.shape[1], *self.hidden, width_of(self)), draws, place)
+        return initial_mlp((prepared.smoothed.shape[1], *self.hidden, width_of(self)), draws, options)
 
     def first_layer(
         self, parameters: Parameters, prepared: SampledInputs, dropout: Dropout | None = None

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
@@ -176,7 +176,7 @@ class KLED(NodeMethod):
         """All: nothing is trained."""
         return frozenset(one.name for one in fields(Training))
 
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, training: Training, options: TensorOptions) -> float:
         """All eigenvectors where an SVC is tried: they and what finds them."""
         decomposes = "svc" in self.classifiers and sizes.nodes <= MOST_NODES_OF_SVC
         return 32.0 * sizes.nodes**2 if decomposes else 0.0

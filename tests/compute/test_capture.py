@@ -6,7 +6,7 @@ import torch
 
 import kernode as kn
 from kernode.compute.gpu import use_fused
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.variants import configure
 from kernode.tasks.links.task import LinkTask
@@ -22,7 +22,7 @@ def probabilities(variant, monkeypatch, capture, **changes):
     method, training = configure(variant, "cora", epochs=20, **changes)
     if not capture:
         monkeypatch.setattr("kernode.tasks.classes.task.NodeLearner.capturable", False)
-    task = NodeTask.of_splits(graph, [split], Run((0, 1), Place.of(64, "cuda")))
+    task = NodeTask.of_splits(graph, [split], Run((0, 1), TensorOptions.of(64, "cuda")))
     on = fit(task, method, training)
     return on.probabilities(split.test), on.model
 
@@ -49,7 +49,7 @@ def test_patience_stops_a_captured_run_where_it_stops_a_plain_one(monkeypatch):
 def test_gradients_of_a_float32_step_agree_fused_and_plain():
     graph, split = kn.load("cora")
     method, training = configure("k3", "cora")
-    task = NodeTask.of_splits(graph, [split], Run((0,), Place.of(32, "cuda")))
+    task = NodeTask.of_splits(graph, [split], Run((0,), TensorOptions.of(32, "cuda")))
     gradients = []
     for mode in ("never", "everywhere"):
         with use_fused(mode):
@@ -65,7 +65,7 @@ def test_gradients_of_a_float32_step_agree_fused_and_plain():
 @pytest.mark.parametrize("name", ["kernel", "gae", "vgae"])
 def test_links_captured_and_plain_agree_in_float64(name, monkeypatch):
     method, training = configure_links(name, epochs=8)
-    task = LinkTask.of_graph(kn.load("cora")[0], Run((0, 1), Place.of(64, "cuda")))
+    task = LinkTask.of_graph(kn.load("cora")[0], Run((0, 1), TensorOptions.of(64, "cuda")))
 
     def losses():
         trained = run_loop(task, method, training)

@@ -8,8 +8,8 @@ from graphs import clustered_graph
 from kernode.compute.adam import Adam
 from kernode.compute.draws import Draws, Dropout
 from kernode.compute.gpu import fused, use_fused
-from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
+from kernode.compute.tensor_options import TensorOptions
 from kernode.hops import HopOperator
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Hinge
@@ -22,7 +22,7 @@ from tasks import node_task
 
 pytest.importorskip("triton")
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-DOUBLE = Place(torch.float64, DEVICE)
+DOUBLE = TensorOptions(torch.float64, DEVICE)
 SEEDS = torch.tensor([3, -7, 2**40], device=DEVICE)
 
 
@@ -146,7 +146,7 @@ SLOWLY = [pytest.param(name, marks=pytest.mark.slow) for name in ("n1", "k1", "g
 def test_epochs_of_a_stack(variant):
     changes = {"k3": {"triplets": 50}, "k1": {"triplets": 50, "outputs": 5}, "appnp": {"hops": 2}}
     method, training = configure(variant, hidden=(8,), **changes.get(variant, {}))
-    task = node_task(clustered_graph(n=30), (0, 1), place=DOUBLE)
+    task = node_task(clustered_graph(n=30), (0, 1), options=DOUBLE)
 
     def compute():
         (learner,) = task.begin(method.for_classes(3), training).learners

@@ -5,7 +5,7 @@ import pickle
 import pytest
 import torch
 
-from kernode.compute.place import Place, cpu_threads
+from kernode.compute.tensor_options import TensorOptions, cpu_threads
 from refusals import refused
 
 
@@ -20,25 +20,25 @@ def two_gpus(monkeypatch):
 
 
 def test_a_gpu_has_a_number_and_becomes_the_current_one(two_gpus):
-    assert Place.of(32, "cuda:1").device == torch.device("cuda:1")
-    assert Place.of(32, torch.device("cuda:0")).device == torch.device("cuda:0")
+    assert TensorOptions.of(32, "cuda:1").device == torch.device("cuda:1")
+    assert TensorOptions.of(32, torch.device("cuda:0")).device == torch.device("cuda:0")
     assert two_gpus == [1, 0]
-    assert Place.of(32, "auto").device == Place.of(32, "cuda").device == torch.device("cuda")
+    assert TensorOptions.of(32, "auto").device == TensorOptions.of(32, "cuda").device == torch.device("cuda")
     with refused("setting", setting="device", value="cuda:2"):
-        Place.of(32, "cuda:2")
+        TensorOptions.of(32, "cuda:2")
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps", "cuda:x", None])
 def test_any_other_is_refused(monkeypatch, device):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with refused("setting", setting="device", value=device):
-        Place.of(32, device)
+        TensorOptions.of(32, device)
 
 
 def test_a_place_that_travels_is_the_cpu_where_there_is_no_such_gpu(monkeypatch):
-    travelling = pickle.dumps(Place(torch.float64, torch.device("cuda:0")))
+    travelling = pickle.dumps(TensorOptions(torch.float64, torch.device("cuda:0")))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert pickle.loads(travelling) == Place.of(64)
+    assert pickle.loads(travelling) == TensorOptions.of(64)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert pickle.loads(travelling).device == torch.device("cuda:0")
 

@@ -6,16 +6,19 @@ import torch
 from scipy import sparse
 
 from kernode.compute import sparse as compute_sparse
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix, pair_products, product, unit_rows
 from kernode.compute.stack import take
+from kernode.compute.tensor_options import TensorOptions
 
 
 @pytest.mark.parametrize("width", [1, 32, 33, 70])
 def test_some_columns_at_a_time_give_the_whole_product(monkeypatch, width):
     random = np.random.default_rng(0)
     matrix = sparse.csr_array(sparse.random_array((30, 90), density=0.8, rng=random, format="csr"))
-    x, dense = SparseMatrix.of(matrix, Place.of(64)), torch.from_numpy(random.normal(size=(90, width)))
+    x, dense = (
+        SparseMatrix.of(matrix, TensorOptions.of(64)),
+        torch.from_numpy(random.normal(size=(90, width))),
+    )
     monkeypatch.setattr(compute_sparse, "_CACHE", 0)
     monkeypatch.setattr(compute_sparse, "_READS", 1)
     torch.testing.assert_close(product(x.matrix, dense), torch.from_numpy(matrix @ dense.numpy()))

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from graphs import clustered_graph, graphs
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.hops import (
     HopOperator,
@@ -31,7 +31,7 @@ from kernode.io.synthetic import Synthetic
 from kernode.progress import progress_listener
 from refusals import refused
 
-DOUBLE = Place.of(64)
+DOUBLE = TensorOptions.of(64)
 POWERS = st.sampled_from(["each", "last", "released", "plain"])
 KINDS = st.sampled_from(["explicit", "factored"])
 

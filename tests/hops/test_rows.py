@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 import parts
 from graphs import clustered_graph, graphs
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import ball, entries, induced, spheres
 from kernode.hops import hop_matrices, hop_rows
@@ -20,7 +20,7 @@ from kernode.maps import base as maps_base
 from kernode.maps.hop_mlp import HopSum
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is not given the weights")  # of some graphs that are drawn
-DOUBLE = Place.of(64)
+DOUBLE = TensorOptions.of(64)
 POWERS = ("each", "last", "released", "plain")
 MAPS = [
     *(HopMLP((4,), 3, hops=hops, powers=powers) for powers in POWERS for hops in (1, 2, 3)),

@@ -15,21 +15,21 @@ import kernode as kn
 from graphs import graphs
 from kernode.compute import chunks as module
 from kernode.compute.chunks import chunks, is_mapped
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.maps.layers.features import node_features, scaled_features
 
-CPU = {32: Place.of(32), 64: Place.of(64)}
+CPU = {32: TensorOptions.of(32), 64: TensorOptions.of(64)}
 
 
-def whole_features(graph, place, normalize_rows):
+def whole_features(graph, options, normalize_rows):
     """X by its formula, in float64 and in one piece."""
     x = graph.features.astype(np.float64)
     if normalize_rows:
         sums = abs(x).sum(axis=1)
         x = x * (1 / np.where(sums > 0, sums, 1))[:, None]
-    return torch.from_numpy(x).to(place.dtype)
+    return torch.from_numpy(x).to(options.dtype)
 
 
 def graph_of(features):

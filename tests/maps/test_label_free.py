@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 import kernode as kn
 from graphs import clustered_graph, graphs
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.hops import normalized_adjacency
 from kernode.kernels import Linear, NodeKernel, Normalized
 from kernode.maps import ConcatMap, DiffusedComponents, HopMLP
 
-DOUBLE = Place.of(64)
+DOUBLE = TensorOptions.of(64)
 SEEDS = torch.tensor([0, 1])
 
 ONE = Draws(torch.tensor([0]))

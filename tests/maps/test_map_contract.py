@@ -53,9 +53,9 @@ def is_fixed(name):
     return name.rsplit(".")[-1] in (*FIXED, *AXES)
 
 
-def start(feature_map, graph, seeds=SEEDS, place=DOUBLE):
-    prepared = feature_map.prepare(graph, place)
-    parameters = feature_map.initial(prepared, Draws(seeds), place)
+def start(feature_map, graph, seeds=SEEDS, options=DOUBLE):
+    prepared = feature_map.prepare(graph, options)
+    parameters = feature_map.initial(prepared, Draws(seeds), options)
     with torch.no_grad():
         return prepared, feature_map.finished(parameters, prepared)
 
@@ -108,7 +108,7 @@ def test_g_of_a_stack_is_g_of_each_replica_alone(feature_map):
 @every_map
 def test_width_and_numbers_are_as_asked_for(feature_map):
     graph = clustered_graph(n=30)
-    prepared, parameters = start(feature_map, graph, place=SINGLE)
+    prepared, parameters = start(feature_map, graph, options=SINGLE)
     g = feature_map(parameters, prepared)
     assert g.dtype == torch.float32
     assert {value.dtype for value in parameters.values()} <= {torch.float32}

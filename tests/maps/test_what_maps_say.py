@@ -11,7 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from experiments.rivals import FastGCN, JKConcat
 from graphs import clustered_graph
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.io import load_graph
 from kernode.io.sizes import GraphSizes, look_up
@@ -33,8 +33,8 @@ from kernode.training.settings import Patience, Training
 from parts import MAPS, BareMap
 from tasks import node_task, run_loop
 
-CPU = Place.of(32)
-GPU = Place(torch.float32, torch.device("cuda"))
+CPU = TensorOptions.of(32)
+GPU = TensorOptions(torch.float32, torch.device("cuda"))
 
 
 every_map = pytest.mark.parametrize("feature_map", MAPS, ids=str)
@@ -102,7 +102,7 @@ def test_bound_grows_with_the_graph_and_the_precision(feature_map):
     bounds = [feature_map.least_bytes(sizes, CPU) for sizes in (few, many, dense)]
     assert bounds[0] == bounds[1] == 0 or bounds[1] > 1.5 * bounds[0]
     assert bounds[2] >= bounds[0]
-    assert feature_map.least_bytes(few, Place.of(64)) >= bounds[0]
+    assert feature_map.least_bytes(few, TensorOptions.of(64)) >= bounds[0]
     layered = hasattr(feature_map.unwrapped, "hidden")
     assert bounds[0] > 0 or not layered or isinstance(feature_map, JKConcat | FastGCN)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from graphs import CLUSTERS, clustered_graph
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.io.sizes import GraphSizes
 from kernode.models import fit as fitting
 from kernode.models.fit import (
@@ -209,9 +209,9 @@ def test_without_validation_nodes_the_first_is_taken_with_a_warning():
 def test_what_is_too_large_is_left_out_with_a_warning(monkeypatch):
     wide = replace(METHODS["joint"], map=kn.maps.HopMLP((50_000,))), SHORT
     sizes = GraphSizes.of(CLUSTERS)
-    need = least_needed(sizes, *wide, Place.of(64))
-    assert all(least_needed(sizes, *one, Place.of(64)) < need / 2 for one in THREE.values())
-    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: int(need / 2))
+    need = least_needed(sizes, *wide, TensorOptions.of(64))
+    assert all(least_needed(sizes, *one, TensorOptions.of(64)) < need / 2 for one in THREE.values())
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda options: int(need / 2))
     with pytest.warns(kn.KernodeWarning, match="wide is not tried") as warned:
         found = fit_candidates(node_task(), {"wide": wide, **THREE}).model
     assert len(warned) == 1

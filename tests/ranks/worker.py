@@ -6,14 +6,14 @@ import numpy as np
 import torch
 
 from graphs import clustered_graph
-from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Exchange, join, rows_for_all
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph.share import GraphShare, ranks_of
 from kernode.hops import HopOperator
 from kernode.tasks.classes.on_graph import similar_in_shares
 from tasks import fit_split
 
-PLACE = Place.of(64, "cpu")
+PLACE = TensorOptions.of(64, "cpu")
 READINGS = [(powers, hops) for powers in ("each", "last", "released", "plain") for hops in (1, 2, 3)]
 # Every part of the family: both losses, all kernels, staged maps, means of columns, averages, dropout on X.
 TRAININGS = {

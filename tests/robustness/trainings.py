@@ -23,7 +23,7 @@ import experiments.rivals  # noqa: F401 (adds its variants)
 import kernode as kn
 from graphs import clustered_graph
 from kernode.cli import main as kernode
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.io import load, random_split, write_npz
 from kernode.io.edge_split import split_edges
 from kernode.models.fit import fit_candidates
@@ -72,7 +72,7 @@ class Way:
 
     def run(self, seeds=(3, 4), **more):
         """The run that a training takes."""
-        return Run(seeds, Place.of(self.bits), self.callbacks, **more)
+        return Run(seeds, TensorOptions.of(self.bits), self.callbacks, **more)
 
     @property
     def callbacks(self):

@@ -42,8 +42,8 @@ def small(*rates, **changes):
     return ComparedMethod("small", "small", "k3", {"epochs": 8, "hidden": (8,)} | changes, own)
 
 
-def evaluated(graph, method, place=DOUBLE, splits=5, choose_on=5):
-    return evaluate(Comparison(graph, method, splits, SPLIT, choose_on), place)
+def evaluated(graph, method, options=DOUBLE, splits=5, choose_on=5):
+    return evaluate(Comparison(graph, method, splits, SPLIT, choose_on), options)
 
 
 @pytest.fixture(scope="module")

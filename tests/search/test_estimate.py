@@ -8,7 +8,7 @@ import torch
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.io import Synthetic, load_graph, write_npz
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
@@ -20,8 +20,8 @@ from kernode.training.run import Run
 from kernode.training.settings import Training
 from refusals import refused
 
-CPU = Place.of(32, "cpu")
-GPU = Place(torch.float32, torch.device("cuda"))
+CPU = TensorOptions.of(32, "cpu")
+GPU = TensorOptions(torch.float32, torch.device("cuda"))
 KEYS = {
     "dataset", "variant", "nodes", "edges", "features", "replicas", "epochs", "device", "operator",
     "least_memory_mb", "free_mb", "fits", "seconds", "peak_memory_mb", "predicted_from",
@@ -35,7 +35,7 @@ class Costly:
     bytes: float
     map: FeatureMap | None = None
 
-    def least_bytes(self, sizes, training, place):
+    def least_bytes(self, sizes, training, options):
         return self.bytes
 
 
@@ -96,7 +96,7 @@ def test_what_cannot_fit_is_refused_with_the_ways_out_that_there_are(free, featu
     sizes = GraphSizes.of(clustered_graph())
     require_memory(sizes, Costly(3_000_000), Training(), CPU)
     with refused("too-large", need=2e9, free=3_000_000) as caught:
-        require_memory(sizes, Costly(2e9, feature_map), Training(), Place.of(64))
+        require_memory(sizes, Costly(2e9, feature_map), Training(), TensorOptions.of(64))
     every = ("fewer hops", "plain powers", "narrower hidden layers")
     assert [way for way in every if way in str(caught.value)] == ways
     assert "32 bits" in str(caught.value)
@@ -111,7 +111,7 @@ def test_a_graph_that_is_not_at_hand_must_fit_too(free, monkeypatch):
     free(sizes.graph_bytes)
     with refused("too-large"):
         require_memory(sizes, Costly(5), Training(), CPU)
-    monkeypatch.setattr("kernode.training.memory.free_at", lambda place: 4)
+    monkeypatch.setattr("kernode.training.memory.free_at", lambda options: 4)
     with refused("too-large", need=5, free=4):
         require_memory(sizes, Costly(5), Training(), GPU)
 

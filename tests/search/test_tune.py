@@ -36,8 +36,8 @@ def fitted(estimator, variant, settings, seed=0, replicas=1):
     return estimator(variant, random_state=seed, replicas=replicas, **parameters)
 
 
-def find(posed, path, trials=4, batch=6, place=SINGLE):
-    return search(posed, path, trials=trials, batch=batch, place=place)
+def find(posed, path, trials=4, batch=6, options=SINGLE):
+    return search(posed, path, trials=trials, batch=batch, options=options)
 
 
 @pytest.fixture

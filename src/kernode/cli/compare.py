@@ -19,7 +19,7 @@ from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting, kept
 
 if TYPE_CHECKING:
-    from kernode.compute.place import Place
+    from kernode.compute.tensor_options import TensorOptions
     from kernode.search.compare import Comparison
     from kernode.search.results import Results
 
@@ -92,7 +92,7 @@ def compare(
     from kernode.search.results import Results
 
     methods = {name: compared_method(name) for name in names}
-    place, store = device.place(), Results(results)
+    options, store = device.options(), Results(results)
     is_only = not any(map(is_table, data))
     graphs = {graph.name: graph for graph in (tables.read(one, is_only=is_only) for one in data)}
     for graph in graphs.values():
@@ -108,7 +108,7 @@ def compare(
         for method in methods.values()
     ]
     with device.computing():
-        found = _run(todo, store, place, device, output.silent)
+        found = _run(todo, store, options, device, output.silent)
     figures: dict[str, dict[str, Any]] = {name: {} for name in graphs}
     for one, result in zip(todo, found, strict=True):
         figures[one.graph.name][one.method.name] = result
@@ -118,7 +118,7 @@ def compare(
 
 
 def _run(
-    todo: list[Comparison], store: Results, place: Place, device: JobOptions, quiet: bool
+    todo: list[Comparison], store: Results, options: TensorOptions, device: JobOptions, quiet: bool
 ) -> list[dict[str, Any]]:
     """Run comparisons with a bar for each, or one for all where workers run them."""
     from kernode.cli.progress_bar import ProgressBar
@@ -138,9 +138,11 @@ def _run(
 
     with kept(stored):
         if not missing() or not device.elsewhere:
-            return run_comparisons(todo, store, place, threads=device.threads_each, local=local)
+            return run_comparisons(todo, store, options, threads=device.threads_each, local=local)
         with device.workers(), progress("compare", quiet=quiet) as begin:
-            return run_comparisons(todo, store, place, threads=device.threads_each, progress=begin(missing()))
+            return run_comparisons(
+                todo, store, options, threads=device.threads_each, progress=begin(missing())
+            )
 
 
 def _check_sizes(split: str) -> None:

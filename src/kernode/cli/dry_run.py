@@ -23,10 +23,10 @@ def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOpti
     """Print a bound of memory and, of a graph that is at hand, the time, of every method to be tried."""
     model.methods()  # wrong settings come before a graph is read
     settings, variant = graph.part("run"), model.variant
-    place = settings.place()
+    options = settings.options()
     with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
-        one_run = Run(run.seeds(sizes, place), place, (ProgressBar(begin),))
+        one_run = Run(run.seeds(sizes, options), options, (ProgressBar(begin),))
         key = sizes.known_as or (WORDS if sizes.filled is not None else "")
         tried = candidates(variant, key, model._changes)
         tried = {name: pair for name, pair in tried.items() if not pair[0].closed_form} or tried
@@ -53,7 +53,8 @@ def _print(estimated: Estimate, variant: str) -> None:
     sizes, seconds, replicas = estimated.sizes, estimated.seconds, estimated.run.replicas
     runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
     counted = f"{sizes.nodes:,} nodes, {sizes.edges:,} edges, {sizes.features:,} features"
-    say(f"[bold]{escape(sizes.name)}[/] · {variant} · {counted} · {runs} · {estimated.run.place.device.type}")
+    device = estimated.run.options.device.type
+    say(f"[bold]{escape(sizes.name)}[/] · {variant} · {counted} · {runs} · {device}")
     say(f"  operator           {escape(estimated.operator.replace(': ', ', ', 1))}")
     say(f"  memory, at least   {readable(estimated.least)}")
     if estimated.peak is not None:

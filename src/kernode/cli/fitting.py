@@ -58,9 +58,9 @@ def fit_and_save(
     from kernode.io.sizes import GraphSizes
     from kernode.models.fit import checkpoint_parts
 
-    callbacks, place, methods = settings.callbacks(), settings.place(), model.methods()
+    callbacks, options, methods = settings.callbacks(), settings.options(), model.methods()
     run.seeds()  # errors in the options come before a graph is read
-    graph.require_memory(methods, place)
+    graph.require_memory(methods, options)
     with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         with run.checkpoints(settings.checkpoint_every, checkpoint_parts(methods)) as files:
             read = graph.graph()
@@ -69,7 +69,7 @@ def fit_and_save(
             seeds, given = run.seeds(), dict[str, Any](X=read)
             if isinstance(model, NodeKernelEstimator):
                 graph.require_labels(read)
-                seeds = ranks_of(read).broadcast_object(run.seeds(GraphSizes.of(read), place))
+                seeds = ranks_of(read).broadcast_object(run.seeds(GraphSizes.of(read), options))
                 given = {"graph": read, "split": split}
             bar = ProgressBar(begin, lambda: show_notes(read, quiet=output.silent))
             model.set_params(replicas=len(seeds), callbacks=[bar, *files, *callbacks]).fit(**given)
@@ -89,7 +89,7 @@ def fit_and_save(
                 raise
             sentence = f"out of memory for the test figures. The model is saved in {out}."
             raise KernodeError(sentence, "too-large") from None
-    peak = peak_at(place)
+    peak = peak_at(options)
     report |= {
         "deterministic": settings.deterministic,
         "seconds_total": round(time.perf_counter() - started, 3),

@@ -89,7 +89,7 @@ def tune(
     from kernode.io.node_split import is_split_file
     from kernode.search.tune import Problem, search
 
-    place = device.place()
+    options = device.options()
     with progress(f"tune {graph.name} {variant}", quiet=output.silent) as begin:
         read = graph.graph()
         problem = Problem(read, variant, metric, replicas, seed, epochs, split, folds)
@@ -99,8 +99,8 @@ def tune(
         in_file = f"What is done is in {study}; the same command goes on from there."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
-                problem, study, trials=trials, batch=device.batch, place=place, threads=device.threads_each,
-                progress=begin(trials),
+                problem, study, trials=trials, batch=device.batch, options=options,
+                threads=device.threads_each, progress=begin(trials),
             )  # fmt: skip
     if not found.trials:
         raise KernodeError(f"none of {found.count} trials could be trained: {found.failures[-1]}", "failed")
@@ -132,7 +132,7 @@ def tune(
             {"trial": one.number, "value": round(one.value, 4), "runs": one.runs, "settings": one.settings}
             for one in found.trials[:_SHOWN]
         ],
-        "device": place.device.type,
+        "device": options.device.type,
         "seconds_total": round(time.perf_counter() - started, 3),
         "study": str(study),
         "settings": str(out),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernode.version import versions
 
 if TYPE_CHECKING:
-    from kernode.compute.place import Place
+    from kernode.compute.tensor_options import TensorOptions
 
 
 def free_bytes() -> int:
@@ -35,23 +35,23 @@ def free_bytes() -> int:
     return min(free)
 
 
-def free_at(place: Place) -> int:
+def free_at(options: TensorOptions) -> int:
     """Return the bytes of memory that may still be taken on a device."""
-    if place.device.type != "cpu":  # pragma: needs a GPU
+    if options.device.type != "cpu":  # pragma: needs a GPU
         import torch  # here: commands look at memory before they need torch
 
-        free, _ = torch.cuda.mem_get_info(place.device)
-        reserved = torch.cuda.memory_reserved(place.device) - torch.cuda.memory_allocated(place.device)
+        free, _ = torch.cuda.mem_get_info(options.device)
+        reserved = torch.cuda.memory_reserved(options.device) - torch.cuda.memory_allocated(options.device)
         return int(free + reserved)  # torch uses what it has reserved before it takes more
     return free_bytes()
 
 
-def peak_at(place: Place) -> int | None:
+def peak_at(options: TensorOptions) -> int | None:
     """Return the peak memory of this process, or on a GPU of torch, in bytes; None where unknown."""
-    if place.device.type != "cpu":  # pragma: needs a GPU
+    if options.device.type != "cpu":  # pragma: needs a GPU
         import torch
 
-        return int(torch.cuda.max_memory_allocated(place.device))
+        return int(torch.cuda.max_memory_allocated(options.device))
     try:
         import resource
     except ImportError:  # Windows

@@ -13,7 +13,7 @@ from torch import Tensor
 from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
-    from kernode.compute.place import Place
+    from kernode.compute.tensor_options import TensorOptions
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 PerReplica = float | tuple[float, ...]
@@ -37,7 +37,7 @@ def plain_numbers(name: str, value: Any, *, rate: bool = False) -> PerReplica:
     return plain
 
 
-def one_each(name: str, value: PerReplica, replicas: int, place: Place) -> Tensor:
+def one_each(name: str, value: PerReplica, replicas: int, options: TensorOptions) -> Tensor:
     """Return a setting as a tensor of r numbers, one per replica."""
     values = torch.as_tensor(value, dtype=torch.float64).reshape(-1)
     if len(values) not in (1, replicas):
@@ -45,7 +45,7 @@ def one_each(name: str, value: PerReplica, replicas: int, place: Place) -> Tenso
             f"{name} must be one number or one per replica ({replicas}). Got {len(values)}.",
             "shape", setting=name, expected=replicas, found=len(values),
         )  # fmt: skip
-    return values.expand(replicas).to(place.dtype).to(place.device)
+    return values.expand(replicas).to(options.dtype).to(options.device)
 
 
 def whole(name: str, value: Any, lowest: int | None = None, highest: int | None = None) -> int:

@@ -16,8 +16,8 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.gpu import fused
-from kernode.compute.place import Place
 from kernode.compute.stack import flat_rows, stacked_rows, take
+from kernode.compute.tensor_options import TensorOptions
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class SparseMatrix:
     transpose: Tensor
 
     @classmethod
-    def of(cls, matrix: sparse.csr_array, place: Place, *, symmetric: bool = False) -> SparseMatrix:
+    def of(cls, matrix: sparse.csr_array, options: TensorOptions, *, symmetric: bool = False) -> SparseMatrix:
         """Move a scipy matrix to a device; a symmetric one is held once."""
-        forward = to_torch(matrix, place)
-        return cls(forward, forward if symmetric else to_torch(matrix.T.tocsr(), place))
+        forward = to_torch(matrix, options)
+        return cls(forward, forward if symmetric else to_torch(matrix.T.tocsr(), options))
 
     @property
     def shape(self) -> torch.Size:
@@ -98,14 +98,14 @@ class _Product(torch.autograd.Function):
         return None, product(ctx.sparse_matrix.transpose, upstream[0].contiguous())
 
 
-def to_torch(matrix: sparse.csr_array, place: Place) -> Tensor:
+def to_torch(matrix: sparse.csr_array, options: TensorOptions) -> Tensor:
     """Return a scipy matrix as a CSR tensor."""
     # int32 indices: MKL and cuSPARSE take them as they are and would convert int64 on every call.
     index = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
     return unchecked_csr(
-        torch.from_numpy(matrix.indptr.astype(index)).to(place.device),
-        torch.from_numpy(matrix.indices.astype(index)).to(place.device),
-        torch.from_numpy(np.array(matrix.data)).to(place.dtype).to(place.device),
+        torch.from_numpy(matrix.indptr.astype(index)).to(options.device),
+        torch.from_numpy(matrix.indices.astype(index)).to(options.device),
+        torch.from_numpy(np.array(matrix.data)).to(options.dtype).to(options.device),
         matrix.shape,
     )
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, RandomState, seed_from, seeds_from, whole
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph, positions
@@ -195,7 +195,9 @@ class KernelEstimator(BaseEstimator):
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         if whole("verbose", self.verbose, 0):
             callbacks = (*callbacks, Verbose(self.verbose))
-        return Run(seeds, Place.of(training.precision, self.device), callbacks, threads=training.threads)
+        return Run(
+            seeds, TensorOptions.of(training.precision, self.device), callbacks, threads=training.threads
+        )
 
     def __sklearn_tags__(self) -> Any:
         """One list or column of names or indices, from 0 on."""

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kernode.compute.place import Place
 from kernode.compute.replicas import whole
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
 from kernode.explain.explain import explain_node, explain_pair
@@ -109,7 +109,7 @@ class NodeKernelEstimator(KernelEstimator):
             tested = [one.test for one in splits]
             shared = all(one is tested[0] for one in tested)
             on = on.with_metadata(tested=np.stack(tested[:1] if shared else tested))
-        return self._become(on.model, str(on.place.device), on, task.nodes, splits)
+        return self._become(on.model, str(on.options.device), on, task.nodes, splits)
 
     def methods(self, graph: Graph | None = None, *, tuned: bool = True) -> Candidates:
         """The methods that the parameters stand for, with their training settings, by the variant's name.
@@ -156,7 +156,7 @@ class NodeKernelEstimator(KernelEstimator):
         """The estimator that answers with a model from a file; its graph need not be at hand."""
         graph = model.own_graph() if graph is None else graph
         estimator = cls(model.variant or "k3", **settings_of(model, device))
-        device = str(Place.of(model.precision, device).device)
+        device = str(TensorOptions.of(model.precision, device).device)
         return estimator._become(model, device, None if graph is None else model.on(graph, device))
 
     def _become(
@@ -182,7 +182,7 @@ class NodeKernelEstimator(KernelEstimator):
         This estimator, with the figures of its test nodes, stays as it is.
         """
         on = fit_all_labels(self.graph_, self.model_, self._run())
-        return copy(self)._become(on.model, str(on.place.device), on)
+        return copy(self)._become(on.model, str(on.options.device), on)
 
     def add_labels(self, X: Any, y: Any) -> Self:
         """The same model with more labelled nodes, of known classes or new ones, without training.
@@ -194,7 +194,7 @@ class NodeKernelEstimator(KernelEstimator):
         nodes, classes = nodes_and_classes(known.graph, X, y)
         require_classes(nodes, classes, known.graph, "labelled", self.classes_)
         on = with_labels(known, nodes, classes)
-        return copy(self)._become(on.model, str(on.place.device), on)
+        return copy(self)._become(on.model, str(on.options.device), on)
 
     def extend(
         self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None
@@ -337,7 +337,7 @@ class NodeKernelEstimator(KernelEstimator):
             return own
         if self._on_other is None or self._on_other[0] is not graph:
             # Where it computes now: a pickle may have come from a machine with another device.
-            device = self._device if own is None else str(own.place.device)
+            device = self._device if own is None else str(own.options.device)
             self._on_other = graph, self.model_.on(require_graph(graph), device)
         return self._on_other[1]
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.place import cpu_threads
+from kernode.compute.tensor_options import cpu_threads
 from kernode.errors import InputError
 from kernode.explain.explanation import (
     Features,

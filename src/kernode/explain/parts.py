@@ -18,8 +18,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import ball, induced, spheres
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 _ADDED = ("bias_", "norm_shift_", "batch_mean_")  # parameters that are added to the vector of every node
-_PLACE = Place.of(64, "cpu")
+_PLACE = TensorOptions.of(64, "cpu")
 _AT_A_TIME = 2**22  # products of pairs
 
 

@@ -75,10 +75,10 @@ def outlier_scores(on: NodeModelOnGraph, nodes: np.ndarray, k: int = 5) -> np.nd
     """
     g, parameters = on.g, part(on.parameters, "kernel.")
     kernel = normalized(on.model.method.kernel)
-    queries = torch.from_numpy(np.asarray(nodes)).to(on.place.device)
+    queries = torch.from_numpy(np.asarray(nodes)).to(on.options.device)
     scores = []
     for i in range(len(g)):
-        train = torch.from_numpy(on.model.train[min(i, len(on.model.train) - 1)]).to(on.place.device)
+        train = torch.from_numpy(on.model.train[min(i, len(on.model.train) - 1)]).to(on.options.device)
         x = kernel.embed(g[i : i + 1])
         step = max(1, GRAM_BLOCK // max(1, len(train)))
         parts = []

@@ -16,10 +16,10 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.gpu import fused_sums
-from kernode.compute.place import Place
 from kernode.compute.ranks import Exchange
 from kernode.compute.sharing import shared
 from kernode.compute.sparse import product, row_blocks, to_torch
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
 from kernode.hops.corrections import local_terms, near_rows
@@ -33,19 +33,21 @@ class HopOperator:
     """The linear map Z → Σ_h ω_h T_h Z: h = 0 … H."""
 
     @staticmethod
-    def of(graph: Graph, hops: int, powers: Powers, place: Place, kind: Kind = "auto") -> HopOperator:
+    def of(
+        graph: Graph, hops: int, powers: Powers, options: TensorOptions, kind: Kind = "auto"
+    ) -> HopOperator:
         """Build the operator of a graph; ``"auto"`` takes the cheaper kind."""
 
         def build() -> HopOperator:
             if isinstance(graph, GraphShare):  # the explicit operator has ever more columns: more to send
-                return FactoredHops.build(graph, hops, powers, place)
+                return FactoredHops.build(graph, hops, powers, options)
             cost = hop_cost(graph, hops, powers)
             chosen = cost.kind if kind == "auto" else kind
             cost.require_memory(chosen)
             built = FactoredHops if chosen == "factored" else ExplicitHops
-            return built.build(graph, hops, powers, place)
+            return built.build(graph, hops, powers, options)
 
-        return shared(graph, ("hops", hops, powers, place, kind), build)
+        return shared(graph, ("hops", hops, powers, options, kind), build)
 
     @abstractmethod
     def by_hop(self, x: Tensor) -> list[Tensor]:
@@ -73,12 +75,12 @@ class ExplicitHops(HopOperator):
     identity_first: bool
 
     @classmethod
-    def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> ExplicitHops:
+    def build(cls, graph: Graph, hops: int, powers: Powers, options: TensorOptions) -> ExplicitHops:
         """Hold the matrices of the definition."""
         matrices = hop_matrices(graph, hops, powers)
         identity_first = powers in ("each", "plain")
         stacked = sparse.vstack(matrices[identity_first:], format="csr")
-        return cls(to_torch(stacked, place), identity_first)
+        return cls(to_torch(stacked, options), identity_first)
 
     def by_hop(self, x: Tensor) -> list[Tensor]:
         """T_h x for h = 0 … H: n × w each."""
@@ -113,19 +115,19 @@ class FactoredHops(HopOperator):
     exchange: Exchange | None = None  # for a share: brings it the rows of others
 
     @classmethod
-    def build(cls, graph: Graph, hops: int, powers: Powers, place: Place) -> FactoredHops:
+    def build(cls, graph: Graph, hops: int, powers: Powers, options: TensorOptions) -> FactoredHops:
         """Compute the corrections."""
         if isinstance(graph, GraphShare):
             rows = near_rows(graph, hops, powers)
-            exchange = Exchange(graph.ranks, graph.bounds, rows.indices, place.device)
+            exchange = Exchange(graph.ranks, graph.bounds, rows.indices, options.device)
             columns = exchange.at(rows.indices)
             shape = rows.shape[0], exchange.given
             rows = sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
-            return cls(to_torch(rows, place), hops, powers, exchange)
+            return cls(to_torch(rows, options), hops, powers, exchange)
         step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
         local = local_terms(graph, step, hops, powers)
         near = step if local is None else sparse.vstack([step, local], format="csr")
-        return cls(to_torch(near, place), hops, powers)
+        return cls(to_torch(near, options), hops, powers)
 
     @property
     def rows(self) -> int:

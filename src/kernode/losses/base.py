@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, one_each
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.kernels import BaseKernel
 from kernode.losses.nodes_by_class import NodesByClass
@@ -36,7 +36,7 @@ class Loss(Config):
     per_replica: ClassVar[tuple[str, ...]] = ()  # settings that may differ between replicas
 
     @abstractmethod
-    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> Any:
+    def prepare(self, nodes: NodesByClass, own: Settings, options: TensorOptions) -> Any:
         """Compute once what does not change from epoch to epoch; ``own`` comes from :meth:`by_replica`."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class Loss(Config):
         """The settings that may differ between replicas, by name."""
         return {name: getattr(self, name) for name in self.per_replica}
 
-    def by_replica(self, replicas: int, place: Place) -> Settings:
+    def by_replica(self, replicas: int, options: TensorOptions) -> Settings:
         """The same as one number for each of r replicas."""
         settings = self.replica_settings().items()
-        return {name: one_each(name, value, replicas, place) for name, value in settings}
+        return {name: one_each(name, value, replicas, options) for name, value in settings}

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, plain_numbers
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_part
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss, Settings
@@ -42,9 +42,9 @@ class Joint(Loss):
         """λ, and what the parts have."""
         return super().replica_settings() | self.kernel.replica_settings() | self.softmax.replica_settings()
 
-    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> tuple[Any, Any, Tensor]:
+    def prepare(self, nodes: NodesByClass, own: Settings, options: TensorOptions) -> tuple[Any, Any, Tensor]:
         """What both parts hold, and λ of each replica."""
-        parts = (self.kernel.prepare(nodes, own, place), self.softmax.prepare(nodes, own, place))
+        parts = (self.kernel.prepare(nodes, own, options), self.softmax.prepare(nodes, own, options))
         return *parts, own["kernel_weight"]
 
     def __call__(

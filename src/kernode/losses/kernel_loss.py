@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from kernode.compute.draws import Draws
 from kernode.compute.gpu import fused_sums
-from kernode.compute.place import Place
 from kernode.compute.replicas import PerReplica, plain_numbers, whole
 from kernode.compute.stack import Parameters, part, stacked_rows
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss, Settings
@@ -49,7 +49,7 @@ class KernelLoss(Loss):
     def of_triplets(self, same: Tensor, other: Tensor, own: Settings) -> Tensor:
         """The mean loss from K(a, p), where s_G = +1, and K(a, n), where s_G = −1: (r × t), (r × t) → r."""
 
-    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> TripletInputs:
+    def prepare(self, nodes: NodesByClass, own: Settings, options: TensorOptions) -> TripletInputs:
         """A sampler of triplets."""
         return TripletInputs(TripletSampler(nodes, self.triplets), own)
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from kernode.compute.draws import Draws
 from kernode.compute.gpu import fused_sums
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, stacked_rows
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError, bad_setting
 from kernode.kernels import BaseKernel
 from kernode.losses.base import Loss, Settings
@@ -40,15 +40,15 @@ class Softmax(Loss):
         if self.class_weights not in (None, "balanced"):
             raise bad_setting("class_weights", "'balanced' or None", self.class_weights)
 
-    def prepare(self, nodes: NodesByClass, own: Settings, place: Place) -> SoftmaxInputs:
+    def prepare(self, nodes: NodesByClass, own: Settings, options: TensorOptions) -> SoftmaxInputs:
         """Labels, and what each node counts."""
         if nodes.weights is not None:
             weights = nodes.weights
             if self.class_weights:
                 weights = weights / nodes.class_weights.gather(1, nodes.labels)
-            return SoftmaxInputs(nodes.labels, (weights / weights.sum(dim=1, keepdim=True)).to(place.dtype))
-        balanced = 1 / nodes.sizes.clamp_min(1).to(place.dtype) if self.class_weights else None
-        return SoftmaxInputs(nodes.labels, node_weights(nodes.labels, balanced, place.dtype))
+            return SoftmaxInputs(nodes.labels, (weights / weights.sum(dim=1, keepdim=True)).to(options.dtype))
+        balanced = 1 / nodes.sizes.clamp_min(1).to(options.dtype) if self.class_weights else None
+        return SoftmaxInputs(nodes.labels, node_weights(nodes.labels, balanced, options.dtype))
 
     def __call__(
         self, prepared: SoftmaxInputs, kernel: BaseKernel, parameters: Parameters, g: Tensor, draws: Draws

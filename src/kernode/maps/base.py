@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, take
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config, require_setting
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -57,12 +57,12 @@ def width_of(feature_map: Any) -> int:
     return int(feature_map.outputs)
 
 
-def features_held(sizes: GraphSizes, place: Place, *, normalize_rows: bool) -> float:
-    """X at its place; nothing where a dense one may be used as the graph has it."""
-    size = place.dtype.itemsize
+def features_held(sizes: GraphSizes, options: TensorOptions, *, normalize_rows: bool) -> float:
+    """Bytes of X as a tensor; 0 where a dense X may be used as the graph has it."""
+    size = options.dtype.itemsize
     dense = float(sizes.nodes * sizes.features * size)
     if sizes.filled is None:
-        return dense if normalize_rows or place.device.type != "cpu" else 0.0
+        return dense if normalize_rows or options.device.type != "cpu" else 0.0
     return min(dense, 2.0 * sizes.filled * (size + 4))  # with its transpose, each number with an index
 
 
@@ -104,7 +104,7 @@ class FeatureMap(Config):
         has_effect = {"dropout": self.drops, "input_dropout": self.drops_input}
         return frozenset(name for name, has in has_effect.items() if not has)
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
         """Lower bound of the bytes that one replica takes besides the graph while it trains.
 
         X and the layers, of a map that has hidden ones.
@@ -116,8 +116,8 @@ class FeatureMap(Config):
         weights = sum(rows * columns for rows, columns in pairwise(widths))
         # Adam's two moments and the gradient; hidden outputs are kept for the backward pass, g for the loss
         numbers = 4 * weights + sizes.nodes * sum(widths[1:])
-        held = features_held(sizes, place, normalize_rows=getattr(self, "normalize_rows", False))
-        return held + float(place.dtype.itemsize * numbers)
+        held = features_held(sizes, options, normalize_rows=getattr(self, "normalize_rows", False))
+        return held + float(options.dtype.itemsize * numbers)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """How neighbours are summed while training: a word, a colon, and what it takes."""
@@ -149,23 +149,23 @@ class FeatureMap(Config):
         return parameters
 
     @abstractmethod
-    def prepare(self, graph: Graph, place: Place) -> Any:
+    def prepare(self, graph: Graph, options: TensorOptions) -> Any:
         """Compute what depends on the graph alone, once."""
 
     @abstractmethod
-    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, options: TensorOptions) -> Parameters:
         """Draw the first parameters, each with a leading replica axis."""
 
     @abstractmethod
     def __call__(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d. Without ``dropout`` it is deterministic."""
 
-    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
+    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, options: TensorOptions) -> Tensor:
         """g of some nodes (r × m × d), touching no more of the graph than they need."""
         part = self._part_around(graph, nodes)
         if part is None:
-            return _taken(self(parameters, self.prepare(graph, place)), nodes)
-        g = self(parameters, self.prepare(induced(graph, part), place))
+            return _taken(self(parameters, self.prepare(graph, options)), nodes)
+        g = self(parameters, self.prepare(induced(graph, part), options))
         return _taken(g, np.searchsorted(part, nodes))
 
     def _part_around(self, graph: Graph, nodes: np.ndarray) -> np.ndarray | None:
@@ -277,12 +277,12 @@ class LayersMap(FeatureMap):
         """One edge for each layer."""
         return len(self.hidden) + 1
 
-    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
+    def prepare(self, graph: Graph, options: TensorOptions) -> FeatureInputs:
         """X, and what neighbours are summed by."""
-        x = node_features(graph, place, normalize_rows=self.normalize_rows)
-        return FeatureInputs(x, self.neighbours(graph, place))
+        x = node_features(graph, options, normalize_rows=self.normalize_rows)
+        return FeatureInputs(x, self.neighbours(graph, options))
 
-    def neighbours(self, graph: Graph, place: Place) -> Any:
+    def neighbours(self, graph: Graph, options: TensorOptions) -> Any:
         """Compute what neighbours are summed by; None where no edge is seen."""
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
@@ -79,39 +79,39 @@ class ClassicGNN(LayeredMap):
         """One edge for each layer of message passing."""
         return len(self.hidden) + (not self.head)
 
-    def neighbours(self, graph: Graph, place: Place) -> Edges | SparseMatrix:
+    def neighbours(self, graph: Graph, options: TensorOptions) -> Edges | SparseMatrix:
         """The edges, Ā, or the mean over neighbours D⁻¹ A: nothing where a node has none."""
         if self.layer == "gat":
-            return Edges.of(graph, place)
+            return Edges.of(graph, options)
         if self.layer == "gcn":
-            return SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
+            return SparseMatrix.of(normalized_adjacency(graph), options, symmetric=True)
         mean = graph.adjacency.astype(np.float64)
         mean.data /= np.repeat(np.asarray(mean.sum(axis=1)).ravel(), np.diff(mean.indptr))
-        return SparseMatrix.of(mean, place, symmetric=False)
+        return SparseMatrix.of(mean, options, symmetric=False)
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """As PyTorch Geometric's layers and torch's linear ones start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
         widths = self.widths(prepared.features.shape[1])
         for layer, (rows, columns) in enumerate(pairwise(widths)):
             last, stream = layer == len(self.hidden), _STREAMS * layer
-            weight, bias = initial_linear(rows, columns, stream, draws, place)
+            weight, bias = initial_linear(rows, columns, stream, draws, options)
             if last and self.head:
                 return parameters | {"head": weight, "head_bias": bias}
             if self.layer == "sage":
-                root, _ = initial_linear(rows, columns, stream + 2, draws, place)
+                root, _ = initial_linear(rows, columns, stream + 2, draws, options)
                 own = {"weight": weight, "bias": bias, "root": root}
             elif self.layer == "gat":
-                own = initial_attention(rows, columns, self._heads(layer), stream, draws, place)
+                own = initial_attention(rows, columns, self._heads(layer), stream, draws, options)
             else:
-                weight = initial_weight(rows, columns, stream, draws, place, gain=1)
-                own = {"weight": weight, "bias": initial_bias(columns, draws, place)}
+                weight = initial_weight(rows, columns, stream, draws, options, gain=1)
+                own = {"weight": weight, "bias": initial_bias(columns, draws, options)}
             parameters |= {f"{name}_{layer}": value for name, value in own.items()}
             if self.residual and not last:
-                weight, bias = initial_linear(rows, columns, stream + 4, draws, place)
+                weight, bias = initial_linear(rows, columns, stream + 4, draws, options)
                 parameters |= {f"residual_{layer}": weight, f"residual_bias_{layer}": bias}
             if self.norm and not last:
-                parameters |= initial_norm(columns, layer, draws, place)
+                parameters |= initial_norm(columns, layer, draws, options)
         return parameters
 
     def first_layer(

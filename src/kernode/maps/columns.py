@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
@@ -46,11 +46,11 @@ class OnColumns(MapWrapper):
         known = ("structure", "neighbours")
         require_setting(self.columns in known, "columns", " or ".join(known), self.columns)
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
         """The map's, with so many columns."""
         if self.columns == "structure":
-            return self.map.least_bytes(replace(sizes, features=2 + _EIGENVECTORS, filled=None), place)
-        return self.map.least_bytes(replace(sizes, features=sizes.nodes, filled=sizes.entries), place)
+            return self.map.least_bytes(replace(sizes, features=2 + _EIGENVECTORS, filled=None), options)
+        return self.map.least_bytes(replace(sizes, features=sizes.nodes, filled=sizes.entries), options)
 
     def for_graph(self, graph: Graph) -> Self:
         """With the number of nodes of the graph learned from."""
@@ -66,9 +66,9 @@ class OnColumns(MapWrapper):
             )
         return known[key]
 
-    def prepare(self, graph: Graph, place: Place) -> Any:
+    def prepare(self, graph: Graph, options: TensorOptions) -> Any:
         """What the map takes from the graph with the other columns."""
-        return self.map.prepare(self.on(graph), place)
+        return self.map.prepare(self.on(graph), options)
 
 
 def structure(graph: Graph) -> np.ndarray:

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
@@ -51,24 +51,24 @@ class JoinedMaps(FeatureMap):
         """What has an effect on no map."""
         return frozenset.intersection(*(one.ignored_settings for one in self.named.values()))
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
         """Of all maps."""
-        return sum(one.least_bytes(sizes, place) for one in self.named.values())
+        return sum(one.least_bytes(sizes, options) for one in self.named.values())
 
     def operator_reason(self, sizes: GraphSizes) -> str:
         """Of the first map that sums over neighbours."""
         found = [one.operator_reason(sizes) for one in self.named.values()]
         return next((one for one in found if not one.startswith("none")), found[0])
 
-    def prepare(self, graph: Graph, place: Place) -> Any:
+    def prepare(self, graph: Graph, options: TensorOptions) -> Any:
         """What each map takes from the graph, by name."""
-        return {name: one.prepare(graph, place) for name, one in self.named.items()}
+        return {name: one.prepare(graph, options) for name, one in self.named.items()}
 
-    def initial(self, prepared: Any, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, options: TensorOptions) -> Parameters:
         """Those of all maps; two equal maps begin differently."""
         found: Parameters = {}
         for at, (name, one) in enumerate(self.named.items()):
-            own = one.initial(self._own(prepared, name), draws.apart() if at else draws, place)
+            own = one.initial(self._own(prepared, name), draws.apart() if at else draws, options)
             found |= {f"{name}.{key}": value for key, value in own.items()}
         return found
 
@@ -87,9 +87,9 @@ class JoinedMaps(FeatureMap):
             one(own, self._own(prepared, name), self._dropped(name, dropout)) for name, (one, own) in pairs
         )
 
-    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
+    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, options: TensorOptions) -> Tensor:
         """Rows of each."""
-        return self._joined(one.rows(own, graph, nodes, place) for one, own in self.parts(parameters))
+        return self._joined(one.rows(own, graph, nodes, options) for one, own in self.parts(parameters))
 
     def parts(self, parameters: Parameters) -> Iterator[tuple[FeatureMap, Parameters]]:
         """Each map with its parameters."""
@@ -189,7 +189,7 @@ class Members(JoinedMaps):
         for one in self.maps:
             one.check_graph(graph)
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
         """None: it holds the graph alone."""
         return 0.0
 
@@ -197,9 +197,9 @@ class Members(JoinedMaps):
         """Each for so many classes."""
         return replace(self, maps=tuple(one.for_classes(classes) for one in self.maps))
 
-    def prepare(self, graph: Graph, place: Place) -> tuple[Graph, Place]:
+    def prepare(self, graph: Graph, options: TensorOptions) -> tuple[Graph, TensorOptions]:
         """The graph itself: what each map takes from it is computed when its turn comes, and then let go."""
-        return graph, place
+        return graph, options
 
     def _own(self, prepared: Any, name: str) -> Any:
         return self.named[name].prepare(*prepared)

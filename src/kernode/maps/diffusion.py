@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.hops import Powers
 from kernode.maps.base import HOPS, ROWS, WIDTHS
@@ -28,8 +28,8 @@ class Diffusion(HopSum):
     - ``biases``: whether the MLP's hidden layers have biases.
     - ``hidden``, ``outputs``, ``hops``, ``powers``, ``normalize_rows``: as in :class:`~kernode.maps.HopMLP`.
 
-    >>> from kernode.compute.place import Place
-    >>> Diffusion(hops=2, teleport=0.5).first_weights(Place.of(64)).tolist()
+    >>> from kernode.compute.tensor_options import TensorOptions
+    >>> Diffusion(hops=2, teleport=0.5).first_weights(TensorOptions.of(64)).tolist()
     [0.5, 0.25, 0.25]
     """
 
@@ -48,13 +48,13 @@ class Diffusion(HopSum):
         require_setting(known, "hop_weights", "'learned' or 'pagerank'", self.hop_weights)
         require_setting(isinstance(a, Real) and 0 < a <= 1, "teleport", "in (0, 1]", a)
 
-    def first_weights(self, place: Place) -> Tensor:
+    def first_weights(self, options: TensorOptions) -> Tensor:
         """Those of personalised PageRank."""
-        return pagerank_weights(self.teleport, self.hops, place)
+        return pagerank_weights(self.teleport, self.hops, options)
 
 
-def pagerank_weights(teleport: float, hops: int, place: Place) -> Tensor:
+def pagerank_weights(teleport: float, hops: int, options: TensorOptions) -> Tensor:
     """a(1 − a)^h, and (1 − a)^H for the last."""
-    weights = (1 - teleport) ** torch.arange(hops + 1, dtype=place.dtype, device=place.device)
+    weights = (1 - teleport) ** torch.arange(hops + 1, dtype=options.dtype, device=options.device)
     weights[:-1] *= teleport
     return weights

@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.maps.diffusion import pagerank_weights
 
@@ -97,7 +97,7 @@ def _hop_net_parameters(old: dict[str, Any], parameters: Parameters) -> Paramete
     else:  # one layer for all terms as one for each
         blocks = weight[:, :, None].expand(-1, -1, terms, -1)
     if old["hop_weights"] == "pagerank":
-        weights = pagerank_weights(old["teleport"], old["hops"], Place(weight.dtype, weight.device))
+        weights = pagerank_weights(old["teleport"], old["hops"], TensorOptions(weight.dtype, weight.device))
         # Ā's diagonal had no weight among PageRank's.
         blocks = blocks * torch.cat([weights, weights.new_zeros(terms - len(weights))])[:, None]
     if old["self_term"] == "loop":  # in the place of T_0; today after T_H, and T_0 gives nothing

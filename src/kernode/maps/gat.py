@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch, unchecked_csr
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayersMap, check_heads
@@ -38,8 +38,8 @@ class Edges:
     patterns: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict, init=False)  # of k blocks
 
     @classmethod
-    def of(cls, graph: Graph, place: Place) -> Edges:
-        """The edges of a graph at a place."""
+    def of(cls, graph: Graph, options: TensorOptions) -> Edges:
+        """Return the edges of a graph as tensors."""
         looped = sparse.csr_array(graph.adjacency + sparse.eye_array(graph.n_nodes, format="csr"))
         looped.sort_indices()
         n, count, starts = graph.n_nodes, looped.nnz, looped.indptr
@@ -47,11 +47,11 @@ class Edges:
         reverse = numbered.T.tocsr().data
         targets = np.repeat(np.arange(n), np.diff(starts))
         sums = [
-            to_torch(sparse.csr_array((np.ones(count), columns, starts), shape=(n, count)), place)
+            to_torch(sparse.csr_array((np.ones(count), columns, starts), shape=(n, count)), options)
             for columns in (np.arange(count), reverse)
         ]
         lists = (starts, looped.indices, targets, reverse)
-        return cls(*(torch.from_numpy(each.astype(np.int64)).to(place.device) for each in lists), *sums)
+        return cls(*(torch.from_numpy(each.astype(np.int64)).to(options.device) for each in lists), *sums)
 
     @property
     def nodes(self) -> int:
@@ -157,16 +157,16 @@ def _softmax(scores: Tensor, edges: Edges) -> Tensor:
 
 
 def initial_attention(
-    rows: int, columns: int, heads: int, stream: int, draws: Draws, place: Place
+    rows: int, columns: int, heads: int, stream: int, draws: Draws, options: TensorOptions
 ) -> Parameters:
     """Draw the weights and attention vectors of a layer with gain 1; its biases are zero."""
     per_head = heads, columns // heads
     shapes = {"weight": (rows, columns), "source": per_head, "target": per_head}
     drawn = {
-        name: initial_weight(*shape, stream + use, draws, place, gain=1)
+        name: initial_weight(*shape, stream + use, draws, options, gain=1)
         for use, (name, shape) in enumerate(shapes.items())
     }
-    return drawn | {"bias": initial_bias(columns, draws, place)}
+    return drawn | {"bias": initial_bias(columns, draws, options)}
 
 
 @dataclass(frozen=True)
@@ -193,15 +193,15 @@ class GAT(LayersMap):
         rate = self.attention_dropout
         require_setting(0 <= rate < 1, "attention_dropout", "in [0, 1)", rate)
 
-    def neighbours(self, graph: Graph, place: Place) -> Edges:
+    def neighbours(self, graph: Graph, options: TensorOptions) -> Edges:
         """The edges."""
-        return Edges.of(graph, place)
+        return Edges.of(graph, options)
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights and attention vectors with gain 1 and zero biases, as published."""
         parameters: Parameters = {}
         for layer, (rows, columns) in enumerate(pairwise(self.widths(prepared.features.shape[1]))):
-            own = initial_attention(rows, columns, self._heads(layer), 3 * layer, draws, place)
+            own = initial_attention(rows, columns, self._heads(layer), 3 * layer, draws, options)
             parameters |= {f"{name}_{layer}": value for name, value in own.items()}
         return parameters
 

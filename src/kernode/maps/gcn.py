@@ -8,9 +8,9 @@ from typing import ClassVar
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.hops import normalized_adjacency
 from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap
@@ -27,9 +27,9 @@ class ConvolutionMap(LayeredMap):
 
     operator: ClassVar = "adjacency"
 
-    def neighbours(self, graph: Graph, place: Place) -> SparseMatrix:
+    def neighbours(self, graph: Graph, options: TensorOptions) -> SparseMatrix:
         """Ā."""
-        return SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
+        return SparseMatrix.of(normalized_adjacency(graph), options, symmetric=True)
 
     def sums(self, prepared: FeatureInputs, z: Tensor) -> Tensor:
         """Ā z."""
@@ -49,8 +49,8 @@ class GCN(ConvolutionMap):
 
     search_space: ClassVar = {**WIDTHS, **ROWS}
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights with gain 1 and zero biases, as published."""
         widths = self.widths(prepared.features.shape[1])
-        parameters = initial_mlp(widths, draws, place, biases=True, gain=1)
-        return parameters | {f"bias_{len(self.hidden)}": initial_bias(widths[-1], draws, place)}
+        parameters = initial_mlp(widths, draws, options, biases=True, gain=1)
+        return parameters | {f"bias_{len(self.hidden)}": initial_bias(widths[-1], draws, options)}

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, StagedMap, width_of
 from kernode.maps.gcn import ConvolutionMap
@@ -55,15 +55,15 @@ class GCNII(ConvolutionMap):
         """Return the widths of both linear layers and of the convolutions between."""
         return features, *self.hidden * (1 + self.depth), width_of(self)
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Linear layers as torch's start, convolutions with Xavier weights, as published."""
         parameters: Parameters = {}
         (width,), last = self.hidden, self.depth + 1
         for layer, rows, columns in ((0, prepared.features.shape[1], width), (last, width, width_of(self))):
-            weight, bias = initial_linear(rows, columns, 2 * layer, draws, place)
+            weight, bias = initial_linear(rows, columns, 2 * layer, draws, options)
             parameters |= {f"weight_{layer}": weight, f"bias_{layer}": bias}
         for layer in range(1, last):
-            parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, place, gain=1)
+            parameters[f"weight_{layer}"] = initial_weight(width, width, 2 * layer, draws, options, gain=1)
         return parameters
 
     first_layer = StagedMap.first_layer  # without a sum

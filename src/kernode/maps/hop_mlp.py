@@ -14,16 +14,16 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.sparse import product, to_torch
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import ball
 from kernode.hops import HopOperator, Powers, check_hops, cost_of, hop_rows
 from kernode.io.sizes import GraphSizes
 from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap
-from kernode.maps.layers.features import Features, placed_features
+from kernode.maps.layers.features import Features, feature_tensor
 from kernode.maps.layers.mlp import finish_mlp, first_layer, initial_mlp
 
 MOST_ENTRIES = 2**23  # of the powers of Ā at some rows: for more, the operator of a part or all is less work
@@ -43,9 +43,9 @@ class HopMap(LayeredMap):
         """Explicit or factored, whichever is cheaper."""
         return cost_of(sizes, self.hops, self.powers).reason()
 
-    def neighbours(self, graph: Graph, place: Place) -> HopOperator:
+    def neighbours(self, graph: Graph, options: TensorOptions) -> HopOperator:
         """The hop operator of a graph."""
-        return HopOperator.of(graph, self.hops, self.powers, place)
+        return HopOperator.of(graph, self.hops, self.powers, options)
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,15 @@ class HopSum(HopMap):
         return self.hops
 
     @abstractmethod
-    def first_weights(self, place: Place) -> Tensor:
+    def first_weights(self, options: TensorOptions) -> Tensor:
         """ω at its start, or fixed: one weight per term."""
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights, biases and LayerNorm where the map has them, and ω where it is learned."""
         widths = self.widths(prepared.features.shape[1])
-        parameters = initial_mlp(widths, draws, place, biases=self.biases, norm=self.norm)
+        parameters = initial_mlp(widths, draws, options, biases=self.biases, norm=self.norm)
         if self.hop_weights == "learned":
-            parameters["hop_weights"] = self.first_weights(place).expand(len(draws.seeds), -1).contiguous()
+            parameters["hop_weights"] = self.first_weights(options).expand(len(draws.seeds), -1).contiguous()
         return parameters
 
     def later_layers(
@@ -89,35 +89,35 @@ class HopSum(HopMap):
     ) -> Tensor:
         """Eq. 7: r × n × d."""
         z = finish_mlp(parameters, first, dropout)  # n × r × d
-        weights = self.term_weights(parameters, z.shape[1], Place(z.dtype, z.device))
+        weights = self.term_weights(parameters, z.shape[1], TensorOptions(z.dtype, z.device))
         return prepared.neighbours(z, weights).transpose(0, 1)
 
-    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, place: Place) -> Tensor:
+    def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, options: TensorOptions) -> Tensor:
         """Rows of Eq. 7 (r × m × d), from the MLP of the nodes within H hops alone."""
         m = len(nodes)
         if m > 1 and m * self.hops * len(ball(graph, nodes, self.hops)) > MOST_ENTRIES:
-            return super().rows(parameters, graph, nodes, place)
+            return super().rows(parameters, graph, nodes, options)
         columns, terms = self.terms_at(graph, nodes)
-        first = first_layer(parameters, self.features_of(graph, columns, place))
+        first = first_layer(parameters, self.features_of(graph, columns, options))
         z = self.node_outputs(parameters, first)
-        weights = self.term_weights(parameters, z.shape[1], place)
+        weights = self.term_weights(parameters, z.shape[1], options)
         parts = (z * weights[..., None]).unbind(dim=2)  # k × r × d each
-        products = [product(to_torch(t, place), x.flatten(1)) for t, x in zip(terms, parts, strict=True)]
+        products = [product(to_torch(t, options), x.flatten(1)) for t, x in zip(terms, parts, strict=True)]
         return sum(products[1:], products[0]).view(m, *parts[0].shape[1:]).transpose(0, 1)
 
-    def features_of(self, graph: Graph, nodes: np.ndarray, place: Place) -> Features:
+    def features_of(self, graph: Graph, nodes: np.ndarray, options: TensorOptions) -> Features:
         """x_u of some nodes, as the first layer takes them: k × f."""
-        return placed_features(graph.features[nodes], place, normalize_rows=self.normalize_rows)
+        return feature_tensor(graph.features[nodes], options, normalize_rows=self.normalize_rows)
 
     def terms_at(self, graph: Graph, nodes: np.ndarray) -> tuple[np.ndarray, list[sparse.csr_array]]:
         """The nodes that g of some nodes is a sum over (k, ascending), and a_t(u) of every term: m × k."""
         return hop_rows(graph, self.hops, self.powers, nodes)
 
-    def term_weights(self, parameters: Parameters, replicas: int, place: Place) -> Tensor:
+    def term_weights(self, parameters: Parameters, replicas: int, options: TensorOptions) -> Tensor:
         """ω: r × terms."""
         if self.hop_weights == "learned":
             return parameters["hop_weights"]
-        return self.first_weights(place).expand(replicas, -1)
+        return self.first_weights(options).expand(replicas, -1)
 
     def node_outputs(self, parameters: Parameters, first: Tensor) -> Tensor:
         """z_t(u) from the first layer's product: k × r × t × d, or k × r × 1 × d where all terms share it.
@@ -154,7 +154,7 @@ class HopMLP(HopSum):
         fits = weights == "learned" or (isinstance(weights, Real) and math.isfinite(weights))
         require_setting(fits, "hop_weights", "'learned' or a finite number c", weights)
 
-    def first_weights(self, place: Place) -> Tensor:
+    def first_weights(self, options: TensorOptions) -> Tensor:
         """c^h, and 1 where they are learned (not stated in the paper; its released code's start)."""
         c = 1.0 if self.hop_weights == "learned" else float(self.hop_weights)
-        return c ** torch.arange(self.hops + 1, dtype=place.dtype, device=place.device)
+        return c ** torch.arange(self.hops + 1, dtype=options.dtype, device=options.device)

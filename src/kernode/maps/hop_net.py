@@ -10,8 +10,8 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.graph.neighbourhoods import degrees
 from kernode.maps.base import FeatureInputs
@@ -48,24 +48,24 @@ class HopNet(HopMLP):
         """Number of terms, each with a weight and an output layer: hops 0 … H, then Ā's diagonal."""
         return self.hops + 1 + self.self_loop
 
-    def first_weights(self, place: Place) -> Tensor:
+    def first_weights(self, options: TensorOptions) -> Tensor:
         """c^h, and 1 where they are learned; Ā's diagonal has that of hop 0."""
-        weights = super().first_weights(place)
+        weights = super().first_weights(options)
         return torch.cat([weights, weights[:1]]) if self.self_loop else weights
 
-    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
+    def prepare(self, graph: Graph, options: TensorOptions) -> FeatureInputs:
         """X, the hop operator, and Ā's diagonal where it is a term."""
-        prepared = super().prepare(graph, place)
+        prepared = super().prepare(graph, options)
         if not self.self_loop:
             return prepared
         loops = 1 / (graph.adjacency.astype(np.float64).sum(axis=1) + 1)
-        return replace(prepared, loops=torch.from_numpy(loops).to(place.dtype).to(place.device))
+        return replace(prepared, loops=torch.from_numpy(loops).to(options.dtype).to(options.device))
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights, biases of zero, LayerNorm with scale 1 and shift 0."""
         widths, last = self.widths(prepared.features.shape[1]), len(self.hidden)
-        of_terms = initial_weight(widths[-2], widths[-1], last, draws, place, count=self.terms)
-        return super().initial(prepared, draws, place) | {f"weight_{last}": of_terms}
+        of_terms = initial_weight(widths[-2], widths[-1], last, draws, options, count=self.terms)
+        return super().initial(prepared, draws, options) | {f"weight_{last}": of_terms}
 
     def later_layers(
         self, parameters: Parameters, prepared: FeatureInputs, first: Tensor, dropout: Dropout | None
@@ -93,7 +93,7 @@ class HopNet(HopMLP):
 
     def _weighted(self, z: Tensor, parameters: Parameters) -> list[Tensor]:
         """What each term sums, times its weight: n × r × d each."""
-        weights = self.term_weights(parameters, z.shape[1], Place(z.dtype, z.device))
+        weights = self.term_weights(parameters, z.shape[1], TensorOptions(z.dtype, z.device))
         return list((self._by_term(z) * weights[..., None]).unbind(dim=2))
 
     def _by_term(self, z: Tensor) -> Tensor:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import ClassVar
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.maps.base import ROWS, WIDTHS, FeatureInputs, LayeredMap
 from kernode.maps.layers.mlp import initial_linear, initial_norm
 
@@ -33,12 +33,12 @@ class MLP(LayeredMap):
         """None but the node itself."""
         return 0
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """As torch's linear layers start; LayerNorm with scale 1 and shift 0."""
         parameters: Parameters = {}
         for layer, (rows, columns) in enumerate(pairwise(self.widths(prepared.features.shape[1]))):
-            weight, bias = initial_linear(rows, columns, 2 * layer, draws, place)
+            weight, bias = initial_linear(rows, columns, 2 * layer, draws, options)
             parameters |= {f"weight_{layer}": weight, f"bias_{layer}": bias}
             if self.norm and layer < len(self.hidden):
-                parameters |= initial_norm(columns, layer, draws, place)
+                parameters |= initial_norm(columns, layer, draws, options)
         return parameters

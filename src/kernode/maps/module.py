@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from kernode.compute.draws import MODULES, Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_part
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
@@ -58,33 +58,33 @@ class ModuleMap(FeatureMap):
     def module(self, features: int, outputs: int) -> nn.Module:
         """Build the module; its forward takes (x, edge_index[, edge_weight]) and gives n × outputs."""
 
-    def prepare(self, graph: Graph, place: Place) -> ModuleInputs:
+    def prepare(self, graph: Graph, options: TensorOptions) -> ModuleInputs:
         """Dense X, the edges, their weights where the module takes them, and the module."""
-        x = node_features(graph, place, normalize_rows=getattr(self, "normalize_rows", True))
+        x = node_features(graph, options, normalize_rows=getattr(self, "normalize_rows", True))
         # A module may write into what it gets, and X may be the graph's own memory.
         dense = x.matrix.to_dense() if isinstance(x, SparseMatrix) else x.clone()
         coo = graph.adjacency.tocoo()
-        edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(place.device)
+        edges = torch.stack([torch.tensor(coo.row), torch.tensor(coo.col)]).long().to(options.device)
         with torch.random.fork_rng([]):  # its first parameters are unused, and take none of the user's draws
-            module = self.module(graph.n_features, width_of(self)).to(place.dtype).to(place.device)
+            module = self.module(graph.n_features, width_of(self)).to(options.dtype).to(options.device)
         given = getattr(self, "edge_weight", takes_edge_weight(module))
         if not given and np.any(coo.data != 1):
             warn(
                 f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all count "
                 "alike. Use a module whose forward takes edge_weight, or another map."
             )
-        weights = torch.tensor(coo.data, dtype=place.dtype, device=place.device) if given else None
+        weights = torch.tensor(coo.data, dtype=options.dtype, device=options.device) if given else None
         return ModuleInputs(dense, edges, module, weights)
 
-    def initial(self, prepared: ModuleInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: ModuleInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """The module's own start, under each replica's seed."""
         modules = []
         for i in range(len(draws.seeds)):
-            with _seeded(draws, i, place.device):
+            with _seeded(draws, i, options.device):
                 modules.append(self.module(prepared.features.shape[1], width_of(self)))
         states = [dict(module.named_parameters()) | dict(module.named_buffers()) for module in modules]
         stacked = {name: torch.stack([state[name].detach() for state in states]) for name in states[0]}
-        return {name: value.to(place.dtype).to(place.device) for name, value in stacked.items()}
+        return {name: value.to(options.dtype).to(options.device) for name, value in stacked.items()}
 
     def __call__(
         self, parameters: Parameters, prepared: ModuleInputs, dropout: Dropout | None = None

@@ -8,8 +8,8 @@ from typing import ClassVar
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.maps.base import FeatureMap, width_of
 from kernode.maps.layers.mlp import initial_weight
@@ -27,13 +27,13 @@ class NodeEmbedding(FeatureMap):
     drops: ClassVar[bool] = False
     per_node: ClassVar[bool] = True
 
-    def prepare(self, graph: Graph, place: Place) -> int:
+    def prepare(self, graph: Graph, options: TensorOptions) -> int:
         """Only the number of nodes matters."""
         return graph.n_nodes
 
-    def initial(self, prepared: int, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: int, draws: Draws, options: TensorOptions) -> Parameters:
         """Draw a vector for every node."""
-        return {"vectors": initial_weight(prepared, width_of(self), 0, draws, place)}
+        return {"vectors": initial_weight(prepared, width_of(self), 0, draws, options)}
 
     def __call__(self, parameters: Parameters, prepared: int, dropout: Dropout | None = None) -> Tensor:
         """The vectors: r × n × d."""

@@ -9,14 +9,14 @@ import numpy as np
 from scipy import sparse
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, hop_cost, hop_matrices, normalized_adjacency
 from kernode.maps.base import HOPS, ROWS, WIDTHS, FeatureInputs, LayeredMap
-from kernode.maps.layers.features import scaled_features, to_place
+from kernode.maps.layers.features import scaled_features, to_tensor
 from kernode.maps.layers.mlp import initial_mlp
 
 
@@ -64,10 +64,10 @@ class Presmoothed(LayeredMap):
             return x.toarray()
         return x
 
-    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
+    def prepare(self, graph: Graph, options: TensorOptions) -> FeatureInputs:
         """The smoothed features: all that is kept of the graph."""
-        return FeatureInputs(to_place(self.smooth(graph), place))
+        return FeatureInputs(to_tensor(self.smooth(graph), options))
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights, no biases."""
-        return initial_mlp(self.widths(prepared.features.shape[1]), draws, place)
+        return initial_mlp(self.widths(prepared.features.shape[1]), draws, options)

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from kernode.compute.chunks import chunks
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.sharing import shared
 from kernode.compute.sparse import unit_rows
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes
@@ -54,13 +54,13 @@ class SmoothedKernel(FeatureMap):
         require_setting(0 <= self.hops <= 10, "hops", "an integer from 0 to 10", self.hops)
         require_setting(self.gamma > 0, "gamma", "above 0", self.gamma)
 
-    def least_bytes(self, sizes: GraphSizes, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
         """The features, smoothed."""
         return float(sizes.nodes * min(sizes.features, _COMPONENTS) * 4)
 
-    def prepare(self, graph: Graph, place: Place) -> list[Any]:
+    def prepare(self, graph: Graph, options: TensorOptions) -> list[Any]:
         """Blocks at length 1, sparse or dense: n × f each."""
-        dtype = np.float64 if place.dtype == torch.float64 else np.float32
+        dtype = np.float64 if options.dtype == torch.float64 else np.float32
         return shared(graph, ("smoothed", self.hops, dtype), lambda: self.blocks(graph, dtype))
 
     def blocks(self, graph: Graph, dtype: Any) -> list[Any]:
@@ -76,7 +76,7 @@ class SmoothedKernel(FeatureMap):
             found.append(step @ found[-1])
         return [unit_rows(one).astype(dtype) for one in found]
 
-    def initial(self, prepared: list[Any], draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: list[Any], draws: Draws, options: TensorOptions) -> Parameters:
         """No landmarks yet: a method chooses them among its training nodes."""
         return {"landmarks": torch.zeros((len(draws.seeds), 0), dtype=torch.int64)}
 

@@ -11,15 +11,15 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import SparseMatrix, product, unit_rows
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_setting
 from kernode.graph import Graph
 from kernode.hops import MOST_HOPS, normalized_adjacency
 from kernode.maps.base import FeatureInputs, FeatureMap
-from kernode.maps.layers.features import to_place
+from kernode.maps.layers.features import to_tensor
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Smoother(FeatureMap):
         dense = smoothed.toarray() if sparse.issparse(smoothed) else smoothed
         return dense / total[:, None] if self.averaged else dense
 
-    def prepare(self, graph: Graph, place: Place) -> Any:
+    def prepare(self, graph: Graph, options: TensorOptions) -> Any:
         """All of g: nothing is left to learn."""
-        return to_place(self.of(graph), place)
+        return to_tensor(self.of(graph), options)
 
-    def initial(self, prepared: Tensor, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: Tensor, draws: Draws, options: TensorOptions) -> Parameters:
         """No parameters."""
         return {}
 
@@ -91,11 +91,12 @@ class DiffusedComponents(FeatureMap):
     - ``hops``: H. ``teleport``: a.
 
     >>> import numpy as np, kernode as kn
-    >>> from kernode.compute.place import Place
+    >>> from kernode.compute.tensor_options import TensorOptions
     >>> path = kn.Graph.from_edges([(0, 1), (1, 2)], features=np.eye(3))
-    >>> feature_map, place, draws = kn.maps.DiffusedComponents(2), Place.of(64), Draws(torch.tensor([0]))
-    >>> prepared = feature_map.prepare(path, place)
-    >>> g = feature_map(feature_map.initial(prepared, draws, place), prepared)
+    >>> feature_map, options = kn.maps.DiffusedComponents(2), TensorOptions.of(64)
+    >>> draws = Draws(torch.tensor([0]))
+    >>> prepared = feature_map.prepare(path, options)
+    >>> g = feature_map(feature_map.initial(prepared, draws, options), prepared)
     >>> g.shape, bool(g.sum(dim=1).abs().max() < 1e-12)
     (torch.Size([1, 3, 2]), True)
     """
@@ -118,13 +119,13 @@ class DiffusedComponents(FeatureMap):
         """H: axes and mean are fixed."""
         return self.hops
 
-    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
+    def prepare(self, graph: Graph, options: TensorOptions) -> FeatureInputs:
         """X̂ and Ā."""
-        step = SparseMatrix.of(normalized_adjacency(graph), place, symmetric=True)
-        return FeatureInputs(to_place(unit_rows(graph.features.astype(np.float64)), place), step)
+        step = SparseMatrix.of(normalized_adjacency(graph), options, symmetric=True)
+        return FeatureInputs(to_tensor(unit_rows(graph.features.astype(np.float64)), options), step)
 
     @torch.no_grad()
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """``axes`` (r × f × d) and ``centre`` (r × d), the mean along them, the same for every replica."""
         axes, mean = self._components(prepared)
         found, r = dict(zip(FIXED, (axes, mean @ axes), strict=True)), len(draws.seeds)

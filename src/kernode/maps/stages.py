@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.hops import Powers
 from kernode.maps.base import ROWS, WIDTHS, FeatureInputs
 from kernode.maps.hop_mlp import HopMap
@@ -56,10 +56,10 @@ class HopStages(StagedHops):
         """H for each stage."""
         return self.hops * (len(self.hidden) + 1)
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up."""
         widths = self.widths(prepared.features.shape[1])
-        return initial_mlp(widths, draws, place, biases=True, norm=self.norm, gain=1, count=self.hops + 1)
+        return initial_mlp(widths, draws, options, biases=True, norm=self.norm, gain=1, count=self.hops + 1)
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,13 @@ class Stages(StagedHops):
         """H for each stage."""
         return self.hops * len(self.hidden)
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """Xavier weights with gain 1, as those of H + 1 layers add up; BatchNorm of scale 1 and shift 0."""
         widths, last = self.widths(prepared.features.shape[1]), len(self.hidden)
-        found = initial_mlp(widths, draws, place, norm=True, gain=1, count=self.hops + 1)
-        return found | {f"weight_{last}": initial_weight(widths[-2], widths[-1], last, draws, place, gain=1)}
+        found = initial_mlp(widths, draws, options, norm=True, gain=1, count=self.hops + 1)
+        return found | {
+            f"weight_{last}": initial_weight(widths[-2], widths[-1], last, draws, options, gain=1)
+        }
 
     def later_layers(
         self,

@@ -9,8 +9,8 @@ import torch
 from scipy import sparse
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_part
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -47,17 +47,19 @@ class Standardized(MapWrapper):
             fix = "Standardise the features of the graph instead."
             raise InputError(f"{sentence} {fix}", "unsupported", setting="map")
 
-    def prepare(self, graph: Graph, place: Place) -> FeatureInputs:
+    def prepare(self, graph: Graph, options: TensorOptions) -> FeatureInputs:
         """What the map takes from the graph, and μ and 1/σ of its X."""
         rows = getattr(self.map, "normalize_rows", False)
-        return replace(self.map.prepare(graph, place), statistics=column_statistics(graph, rows))
+        return replace(self.map.prepare(graph, options), statistics=column_statistics(graph, rows))
 
-    def initial(self, prepared: FeatureInputs, draws: Draws, place: Place) -> Parameters:
+    def initial(self, prepared: FeatureInputs, draws: Draws, options: TensorOptions) -> Parameters:
         """The map's, and ``column_mean`` and ``column_scale``, the same for every replica: r × f each."""
-        largest = torch.finfo(place.dtype).max  # one over a tiny deviation may be beyond 32 bits
-        columns = torch.from_numpy(prepared.statistics).clamp(max=largest).to(place.dtype).to(place.device)
+        largest = torch.finfo(options.dtype).max  # one over a tiny deviation may be beyond 32 bits
+        columns = (
+            torch.from_numpy(prepared.statistics).clamp(max=largest).to(options.dtype).to(options.device)
+        )
         stacked = (one.expand(len(draws.seeds), -1).contiguous() for one in columns)
-        return self.map.initial(prepared, draws, place) | dict(zip(FIXED, stacked, strict=True))
+        return self.map.initial(prepared, draws, options) | dict(zip(FIXED, stacked, strict=True))
 
 
 def column_statistics(graph: Graph, normalize_rows: bool) -> np.ndarray:

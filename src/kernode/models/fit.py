@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kernode.compute.place import cpu_threads
 from kernode.compute.sharing import sharing
+from kernode.compute.tensor_options import cpu_threads
 from kernode.errors import InputError, warn
 from kernode.graph.share import ranks_of, require_whole
 from kernode.io.sizes import GraphSizes
@@ -132,7 +132,7 @@ def checkpoint_parts(candidates: Iterable[str]) -> list[str]:
 
 def within_memory(task: Task[Any], candidates: Candidates) -> Candidates:
     """Return the candidates that fit into memory; the first alone without validation data."""
-    sizes, place = GraphSizes.of(task.graph), task.run.place
+    sizes, options = GraphSizes.of(task.graph), task.run.options
     if not task.validates and len(candidates) > 1:
         first, *others = candidates
         are = "is" if len(others) == 1 else "are"
@@ -141,7 +141,7 @@ def within_memory(task: Task[Any], candidates: Candidates) -> Candidates:
             "Name one as variant."
         )
         candidates = {first: candidates[first]}
-    refusals = refused(sizes, candidates, place)
+    refusals = refused(sizes, candidates, options)
     if len(candidates) == 1:
         return candidates
     too_large = {k: v for own in ranks_of(task.graph).gather(refusals) for k, v in own.items()}
@@ -157,10 +157,10 @@ def log_start(task: Task[Any], name: str, candidates: Candidates, threads: int) 
     log_event(
         "training",
         f"training {name} on {task.graph.name}: {amounts}, {run.replicas} replica{'s' * (run.replicas > 1)}, "
-        f"{run.place.device.type}, {threads} CPU thread{'s' * (threads > 1)}",
+        f"{run.options.device.type}, {threads} CPU thread{'s' * (threads > 1)}",
         training=name, graph=task.graph.name, **sizes, seeds=run.seeds,
         epochs=max(training.epochs for _, training in candidates.values()),
-        device=run.place.device.type, precision=run.precision, threads=threads,
+        device=run.options.device.type, precision=run.precision, threads=threads,
     )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config, require_part
 from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
@@ -38,11 +38,11 @@ class KernelMethod(Config):
         """Name in messages: the map's."""
         return type(self.map).__name__
 
-    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, options: TensorOptions, classes: int = 1) -> Parameters:
         """Initial parameters, named ``map.…`` and ``kernel.…``."""
-        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, place).items()}
+        parameters = {f"map.{k}": v for k, v in self.map.initial(prepared, draws, options).items()}
         for name, value in self.kernel.initial(len(draws.seeds)).items():
-            parameters[f"kernel.{name}"] = value.to(place.dtype).to(place.device)
+            parameters[f"kernel.{name}"] = value.to(options.dtype).to(options.device)
         return parameters
 
     def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
@@ -69,7 +69,7 @@ class KernelMethod(Config):
         """Training settings without effect: the map's, and all of learning where nothing is learned."""
         return self.map.ignored_settings | (frozenset() if self.learns else OF_LEARNING)
 
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, training: Training, options: TensorOptions) -> float:
         """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
         wide = self.map.for_classes(max(1, sizes.classes))
-        return wide.least_bytes(sizes, place) if training.epochs else 0.0
+        return wide.least_bytes(sizes, options) if training.epochs else 0.0

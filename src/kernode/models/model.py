@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph
@@ -222,7 +222,7 @@ class ModelOnGraph:
 
     model: Any
     graph: Graph
-    place: Place
+    options: TensorOptions
     known_g: Tensor | None = field(default=None, compare=False, repr=False)  # g, if it is already computed
     prepared: Any = field(
         default=None, compare=False, repr=False
@@ -233,7 +233,7 @@ class ModelOnGraph:
     def g(self) -> Tensor:
         """The learned representation of every node: r × n × d."""
         if self.known_g is not None:
-            return self.known_g.to(self.place.device)
+            return self.known_g.to(self.options.device)
         g = self.embed()
         object.__setattr__(self, "prepared", None)  # it is larger than g, and has served
         return g
@@ -244,7 +244,7 @@ class ModelOnGraph:
         if not method.has_kernel:
             raise InputError(f"{method.title} has no feature map and no kernel.", "unsupported")
         method.map.check_graph(self.graph)
-        prepared = method.map.prepare(self.graph, self.place) if self.prepared is None else self.prepared
+        prepared = method.map.prepare(self.graph, self.options) if self.prepared is None else self.prepared
         try:
             g: Tensor = method.represent(self.parameters, prepared)
         except Exception:
@@ -257,10 +257,10 @@ class ModelOnGraph:
         if not hasattr(self.model.method, "initial"):
             return
         draws, classes = (
-            Run(self.model.seeds[:1], self.place).draws(),
+            Run(self.model.seeds[:1], self.options).draws(),
             len(getattr(self.model, "classes", ())),
         )
-        expected: Parameters = self.model.method.initial(prepared, draws, self.place, classes)
+        expected: Parameters = self.model.method.initial(prepared, draws, self.options, classes)
         shapes, own = ({k: tuple(v.shape[1:]) for k, v in p.items()} for p in (expected, self.parameters))
         for name in shapes | own:
             if shapes.get(name) != own.get(name):
@@ -294,7 +294,7 @@ class ModelOnGraph:
             "variant": model.variant,
             "replicas": len(model.seeds),
             "seed": model.seeds[0],
-            "device": self.place.device.type,
+            "device": self.options.device.type,
             "threads": model.threads,
             "epochs": model.training.epochs,
         }
@@ -313,7 +313,7 @@ class ModelOnGraph:
     @cached_property
     def parameters(self) -> Parameters:
         """The model's parameters on the device."""
-        return {name: value.to(self.place.device) for name, value in self.model.parameters.items()}
+        return {name: value.to(self.options.device) for name, value in self.model.parameters.items()}
 
     @cached_property
     def cache(self) -> dict[str, Any]:

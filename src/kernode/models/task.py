@@ -53,7 +53,7 @@ class Task(ABC, Generic[OnGraph]):
 
     def initial(self, method: Any, prepared: Any, replicas: slice) -> Parameters:
         """First parameters of some of the replicas."""
-        first: Parameters = method.initial(prepared, self.run.draws(replicas), self.run.place)
+        first: Parameters = method.initial(prepared, self.run.draws(replicas), self.run.options)
         return first
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Task(ABC, Generic[OnGraph]):
         """
         started, run = time.perf_counter(), self.run
         self.check(method, training)
-        prepared = method.map.prepare(self.graph, run.place)
+        prepared = method.map.prepare(self.graph, run.options)
         slices = stack_slices(self.initial(method, prepared, slice(1)), self.graph.n_nodes, run)
         stacks = [type(self).learner(self, method, training, prepared, replicas) for replicas in slices]
         facts = run.facts(self.graph, method, training, self.data)
@@ -105,15 +105,15 @@ class KernelLearner(Learner):
         own: dict[str, Tensor] | None = None,
         **first: int,
     ) -> None:
-        place = task.run.place
-        settings = training.by_replica(task.run.replicas, place) | (own or {})
+        options = task.run.options
+        settings = training.by_replica(task.run.replicas, options) | (own or {})
         self.own = {name: values[replicas] for name, values in settings.items()}
         self.prepared, self.method = prepared, method
         self.draws = task.run.draws(replicas)
         self.seeds = self.draws.seeds
         input_rate = input_rates(method.map, self.own["input_dropout"])
         self.dropout = Dropout(self.draws, self.own["dropout"], input_rate, **first)
-        super().__init__(task.initial(method, prepared, replicas), training, self.own, place)
+        super().__init__(task.initial(method, prepared, replicas), training, self.own, options)
 
     @property
     def capturable(self) -> bool:  # type: ignore[override]

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from kernode.compute.machine import machine
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.graph import Graph
 from kernode.io import Split, split_nodes
@@ -134,7 +134,7 @@ class Comparison:
 def run_comparisons(
     comparisons: Sequence[Comparison],
     results: Results,
-    place: Place,
+    options: TensorOptions,
     *,
     threads: int | None = None,
     local: Callable[[str], AbstractContextManager[dict[str, Any]]] | None = None,
@@ -154,7 +154,7 @@ def run_comparisons(
         return nullcontext({}) if local is None else local(title)
 
     found: dict[str, dict[str, Any]] = {}
-    with closing(run_tasks(tasks, place, threads=threads, local=titled)) as finished:
+    with closing(run_tasks(tasks, options, threads=threads, local=titled)) as finished:
         for number, figures in finished:
             found[todo[number].digest] = figures
             # Another machine may have more memory, and another version refuse less.
@@ -164,19 +164,21 @@ def run_comparisons(
     return [results.find(one) or found[one.digest] for one in comparisons]
 
 
-def _evaluate(place: Place, graph: Graph, without_graph: Comparison, **options: Any) -> dict[str, Any]:
+def _evaluate(options: TensorOptions, graph: Graph, without_graph: Comparison, **how: Any) -> dict[str, Any]:
     """Run as a task: the graph is a separate argument."""
-    return evaluate(replace(without_graph, graph=graph), place, **options)
+    return evaluate(replace(without_graph, graph=graph), options, **how)
 
 
-def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ...] = ()) -> dict[str, Any]:
+def evaluate(
+    comparison: Comparison, options: TensorOptions, callbacks: tuple[Callback, ...] = ()
+) -> dict[str, Any]:
     """Train the candidates, choose by validation, score test nodes: figures by split, and what was tried.
 
     Where every candidate failed, ``failed`` has the reason, and there are no figures.
     """
     started, graph, method = time.perf_counter(), comparison.graph, comparison.method
     splits = split_nodes(graph, comparison.split, range(comparison.splits))
-    trials = Trials(graph, candidates_of(method, graph), splits, place, callbacks, method.name)
+    trials = Trials(graph, candidates_of(method, graph), splits, options, callbacks, method.name)
     if method.variant in CHOICES:
         found = fit_choice(trials, method.variant)
     else:
@@ -203,8 +205,8 @@ def evaluate(comparison: Comparison, place: Place, callbacks: tuple[Callback, ..
         # in two splits: each is an independent draw, and Student's test is right about this graph.
         "overlap": 0.0 if is_per_class(comparison.split) else test / train,
         "seconds": round(time.perf_counter() - started, 2),
-        "device": place.device.type,
-        "machine": machine(place.device.type),
+        "device": options.device.type,
+        "machine": machine(options.device.type),
         **({} if products == "highest" else {"float32_products": products}),
     }
 
@@ -237,7 +239,7 @@ class Trials:
     graph: Graph
     candidates: list[Candidate]
     splits: list[Split]
-    place: Place
+    options: TensorOptions
     callbacks: tuple[Callback, ...] = ()
     name: str = ""  # in progress and logs
     done: dict[Cell, Trial | Failure] = field(default_factory=dict)
@@ -257,7 +259,7 @@ class Trials:
 
     def task(self, splits: Sequence[int]) -> NodeTask:
         """Return the task of a stack with a replica for each of some splits."""
-        run = Run(tuple(splits), self.place, self.callbacks, self.name)
+        run = Run(tuple(splits), self.options, self.callbacks, self.name)
         return NodeTask.of_splits(self.graph, [self.splits[s] for s in splits], run)
 
     def _train(self, cells: Sequence[Cell]) -> list[Trial]:

@@ -46,7 +46,7 @@ class Estimate:
     @property
     def measured_epochs(self) -> int:
         """Number of epochs that the prediction is made from."""
-        return _EPOCHS[self.run.place.device.type][1]
+        return _EPOCHS[self.run.options.device.type][1]
 
     @property
     def fits(self) -> bool | None:
@@ -58,7 +58,7 @@ class Estimate:
     def verdict(self) -> str:
         """Return a sentence on whether it fits."""
         if self.fits is False:
-            return f"does not fit: {refusal(self.least, self.free, self.method, self.run.place)}"
+            return f"does not fit: {refusal(self.least, self.free, self.method, self.run.options)}"
         free = f"{readable(self.free)} are free"
         return f"fits: it was tried, and {free}." if self.fits else f"may fit: {free}."
 
@@ -72,7 +72,7 @@ class Estimate:
             "features": sizes.features,
             "replicas": self.run.replicas,
             "epochs": self.training.epochs,
-            "device": self.run.place.device.type,
+            "device": self.run.options.device.type,
             "operator": {"kind": self.operator.partition(":")[0], "reason": self.operator},
             "least_memory_mb": _megabytes(self.least),
             "free_mb": _megabytes(self.free),
@@ -85,19 +85,19 @@ class Estimate:
 
 def estimate(sizes: GraphSizes, method: NodeMethod, training: Training, run: Run) -> Estimate:
     """Estimate a run; where it trains a map on a graph with labels and may fit, a few epochs are measured."""
-    need, free = least_needed(sizes, method, training, run.place), free_at(run.place)
+    need, free = least_needed(sizes, method, training, run.options), free_at(run.options)
     found = Estimate(sizes=sizes, method=method, training=training, run=run, least=need, free=free)
     graph = sizes.graph
     if graph is None or not (graph.labels >= 0).any() or not training.epochs:
         return found
     if found.fits is False or not method.has_kernel:
         return found
-    return replace(found, seconds=measure(graph, method, training, run), peak=peak_at(run.place))
+    return replace(found, seconds=measure(graph, method, training, run), peak=peak_at(run.options))
 
 
 def measure(graph: Graph, method: NodeMethod, training: Training, run: Run) -> dict[str, float]:
     """Train for a few epochs and score; return the seconds of each part, and of a run of all epochs."""
-    skipped, counted = _EPOCHS[run.place.device.type]
+    skipped, counted = _EPOCHS[run.options.device.type]
     short = replace(training, epochs=skipped + counted, patience=None, stopping=None)
     times = [time.perf_counter()]
     splits, _ = split_labels(graph, None, run.seeds)

@@ -22,7 +22,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from kernode.compute.gpu import deterministic, is_deterministic
-from kernode.compute.place import Place, cpu_threads
+from kernode.compute.tensor_options import TensorOptions, cpu_threads
 from kernode.errors import InputError, KernodeError, warn
 from kernode.training.loop import DivergedError
 
@@ -49,17 +49,17 @@ class Environment(NamedTuple):
     deterministic: bool = False
 
     @classmethod
-    def of(cls, place: Place, threads: int | None) -> Environment:
+    def of(cls, options: TensorOptions, threads: int | None) -> Environment:
         """Return the environment of this process; ``threads``: None for torch's number."""
-        precision = 64 if place.dtype == torch.float64 else 32
-        return cls(str(place.device), precision, threads or torch.get_num_threads(), is_deterministic())
+        precision = 64 if options.dtype == torch.float64 else 32
+        return cls(str(options.device), precision, threads or torch.get_num_threads(), is_deterministic())
 
     @contextmanager
-    def applied(self) -> Iterator[Place]:
+    def applied(self) -> Iterator[TensorOptions]:
         """Apply the settings to this process for one task; tasks in other threads wait."""
         repeatable = deterministic() if self.deterministic else nullcontext()
         with _one_at_a_time, repeatable, cpu_threads(self.threads), threadpool_limits(self.threads, "blas"):
-            yield Place.of(self.precision, self.device)
+            yield TensorOptions.of(self.precision, self.device)
 
 
 class _Outcome(NamedTuple):
@@ -70,14 +70,14 @@ class _Outcome(NamedTuple):
 
 
 def run_tasks(
-    tasks: Sequence[Task], place: Place, *, threads: int | None = None, local: Local | None = None
+    tasks: Sequence[Task], options: TensorOptions, *, threads: int | None = None, local: Local | None = None
 ) -> Generator[tuple[int, Any]]:
     """Yield the number and the result of each task as it finishes, in any order.
 
     The error of a task, or the loss of a worker, ends all of them and is raised. To leave early, close this
     generator: that ends its workers.
     """
-    environment, local = Environment.of(place, threads), local or (lambda number: nullcontext({}))
+    environment, local = Environment.of(options, threads), local or (lambda number: nullcontext({}))
     if not _has_workers():
         for number, task in enumerate(tasks):
             with environment.applied() as own_place, local(number) as more:
@@ -118,9 +118,9 @@ def run_tasks(
 def _run(number: int, environment: Environment, call: Callable[..., Any], *arguments: Any) -> _Outcome:
     """Run one task in a worker."""
     try:
-        with environment.applied() as place, warnings.catch_warnings(record=True) as caught:
+        with environment.applied() as options, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            value = call(place, *arguments)
+            value = call(options, *arguments)
         warned = dict.fromkeys((str(one.message), one.category) for one in caught)
         return _Outcome(number, value, None, tuple(warned))
     except Exception as error:

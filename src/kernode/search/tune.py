@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from kernode.compute.place import Place
 from kernode.compute.replicas import seeds_from
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import has_setting
 from kernode.errors import InputError, MissingExtraError, bad_setting
 from kernode.graph import Graph
@@ -203,7 +203,7 @@ class Problem:
         """What two searches must share for one to continue the other."""
         nodes = b""
         if not self.of_links:
-            task: Any = self.task(1, Run(self.seeds, Place.of()))
+            task: Any = self.task(1, Run(self.seeds, TensorOptions.of()))
             nodes = b"".join(array.tobytes() for array in vars(task.nodes).values())
         drawn = self.space.structure | self.space.training
         return {
@@ -242,13 +242,13 @@ class Problem:
         return NodeTask.of_splits(self.graph, self.parts * (trials * self.replicas), run)
 
     def measure(
-        self, settings: list[Settings], place: Place, callbacks: tuple[Callback, ...] = ()
+        self, settings: list[Settings], options: TensorOptions, callbacks: tuple[Callback, ...] = ()
     ) -> np.ndarray:
         """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
         changes = dict(settings[0])
         for name in self.space.training.keys() & changes.keys():
             changes[name] = tuple(one[name] for one in settings for _ in self.seeds)
-        task = self.task(len(settings), Run(self.seeds * len(settings), place, callbacks))
+        task = self.task(len(settings), Run(self.seeds * len(settings), options, callbacks))
         model: Any = fit_candidates(task, {self.variant: self.configured(changes)}).model
         epochs, replicas = model.kept_epochs - 1, np.arange(len(model.kept_epochs))
         best: np.ndarray = model.history[f"validation_{self.metric}"][epochs, replicas]
@@ -289,7 +289,7 @@ def search(
     *,
     trials: int,
     batch: int,
-    place: Place,
+    options: TensorOptions,
     threads: int | None = None,
     progress: Progress = lambda done, note: None,
 ) -> SearchResult:
@@ -306,7 +306,7 @@ def search(
             callbacks = [_StackProgress(progress, found, len(stack)) for stack in stacks]
             local = [nullcontext({"callbacks": (one,)}) for one in callbacks]
             try:
-                with closing(run_tasks(tasks, place, threads=threads, local=local.__getitem__)) as finished:
+                with closing(run_tasks(tasks, options, threads=threads, local=local.__getitem__)) as finished:
                     for number, outcomes in finished:
                         for one, outcome in zip(stacks[number], outcomes, strict=True):
                             _store(study, one, outcome)
@@ -356,7 +356,11 @@ def _store(study: optuna.Study, trial: optuna.Trial, outcome: np.ndarray | Failu
 
 
 def measure(
-    place: Place, graph: Graph, without_graph: Problem, settings: list[Settings], callbacks: Any = ()
+    options: TensorOptions,
+    graph: Graph,
+    without_graph: Problem,
+    settings: list[Settings],
+    callbacks: Any = (),
 ) -> list[np.ndarray | Failure]:
     """Return the validation values of settings of one structure, or why there are none."""
     problem = replace(without_graph, graph=graph)
@@ -364,7 +368,7 @@ def measure(
     def train(members: Sequence[Settings]) -> Sequence[np.ndarray]:
         with warnings.catch_warnings():  # `kernode fit` warns with the settings that are used
             warnings.simplefilter("ignore", UserWarning)
-            return list(problem.measure(list(members), place, callbacks))
+            return list(problem.measure(list(members), options, callbacks))
 
     return train_stack(settings, train, replicas=len(problem.seeds))
 

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from kernode.compute.adam import Adam, Average
 from kernode.compute.gpu import captured
-from kernode.compute.place import Place
 from kernode.compute.ranks import ALONE, Ranks
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import KernodeError, warn
 from kernode.progress import log
 from kernode.storage import deferred_interrupt
@@ -51,13 +51,13 @@ class BestEpoch:
     epoch: Tensor
 
     @classmethod
-    def before_training(cls, parameters: Parameters, replicas: int, place: Place) -> BestEpoch:
+    def before_training(cls, parameters: Parameters, replicas: int, options: TensorOptions) -> BestEpoch:
         """Begin with the first parameters and a score that any epoch beats."""
         return cls(
             {name: p.detach().clone() for name, p in parameters.items()},
-            torch.full((replicas,), -torch.inf, dtype=torch.float64, device=place.device),
-            torch.full((replicas,), torch.inf, dtype=place.dtype, device=place.device),
-            torch.zeros(replicas, dtype=torch.int64, device=place.device),
+            torch.full((replicas,), -torch.inf, dtype=torch.float64, device=options.device),
+            torch.full((replicas,), torch.inf, dtype=options.dtype, device=options.device),
+            torch.zeros(replicas, dtype=torch.int64, device=options.device),
         )
 
     def update(
@@ -90,7 +90,7 @@ class Learner(ABC):
     prepared: Any = None  # by the map, of the graph learned from
 
     def __init__(
-        self, parameters: Parameters, training: Training, own: dict[str, Tensor], place: Place
+        self, parameters: Parameters, training: Training, own: dict[str, Tensor], options: TensorOptions
     ) -> None:
         rates, decay = own["learning_rate"], own["weight_decay"]
         self.optimiser = Adam(parameters, rates, decay)
@@ -98,7 +98,7 @@ class Learner(ABC):
         for parameter in self.parameters.values():
             parameter.requires_grad_()
         self.average = Average(self.optimiser, training.averaging) if training.averaging else None
-        self.best = BestEpoch.before_training(self.parameters, len(rates), place)
+        self.best = BestEpoch.before_training(self.parameters, len(rates), options)
 
     @property
     def current(self) -> Parameters:
@@ -330,7 +330,7 @@ STACK_NUMBERS = {"cpu": 2**22, "cuda": 2**30}
 def stack_slices(parameters: Parameters, nodes: int, run: Run) -> list[slice]:
     """Return the replicas that train together, judged by the parameters of one of them."""
     widest = max((p.shape[-1] for p in parameters.values()), default=1)
-    together = max(1, STACK_NUMBERS[run.place.device.type] // (nodes * widest))
+    together = max(1, STACK_NUMBERS[run.options.device.type] // (nodes * widest))
     return [slice(start, start + together) for start in range(0, run.replicas, together)]
 
 

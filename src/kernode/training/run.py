@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.graph import Graph
 from kernode.training.callbacks import Callback
@@ -29,7 +29,7 @@ class Run:
     """
 
     seeds: tuple[int, ...]
-    place: Place
+    options: TensorOptions
     callbacks: tuple[Callback, ...] = ()
     name: str = ""
     threads: int | None = None
@@ -42,11 +42,11 @@ class Run:
     @property
     def precision(self) -> int:
         """32 or 64 bits."""
-        return 64 if self.place.dtype == torch.float64 else 32
+        return 64 if self.options.dtype == torch.float64 else 32
 
     def draws(self, replicas: slice = slice(None)) -> Draws:
         """Return the draws of some of the replicas."""
-        return Draws(torch.tensor(self.seeds[replicas], dtype=torch.int64, device=self.place.device))
+        return Draws(torch.tensor(self.seeds[replicas], dtype=torch.int64, device=self.options.device))
 
     def facts(
         self, graph: Graph, method: Config, training: Training, data: Iterable[np.ndarray]

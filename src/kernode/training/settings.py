@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from torch import Tensor
 
-from kernode.compute.place import MOST_THREADS, Place
 from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
+from kernode.compute.tensor_options import MOST_THREADS, TensorOptions
 from kernode.config import LATER, RUNTIME, Config, require_setting
 from kernode.errors import InputError, warn
 
@@ -130,9 +130,9 @@ class Training(Config):
         epochs = self.epochs if self.stopping_rule is None else min(self.epochs, Training.epochs)
         return replace(self, selection="last", patience=None, stopping=None, epochs=epochs)
 
-    def by_replica(self, replicas: int, place: Place) -> dict[str, Tensor]:
+    def by_replica(self, replicas: int, options: TensorOptions) -> dict[str, Tensor]:
         """Return the settings that may differ between replicas, as one number for each."""
-        return {name: one_each(name, getattr(self, name), replicas, place) for name in PER_REPLICA}
+        return {name: one_each(name, getattr(self, name), replicas, options) for name in PER_REPLICA}
 
 
 def require_effect(given: Mapping[str, Any], ignored: frozenset[str], what: str) -> None:

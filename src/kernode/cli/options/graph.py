@@ -19,7 +19,7 @@ from kernode.errors import InputError
 from kernode.progress import log_event
 
 if TYPE_CHECKING:
-    from kernode.compute.place import Place
+    from kernode.compute.tensor_options import TensorOptions
     from kernode.graph import Graph
     from kernode.training.settings import Training
 
@@ -104,7 +104,7 @@ class GraphOptions(TableOptions):
         """The files that are read."""
         return file_of(self.data), *map(file_of, self.nodes or ())
 
-    def require_memory(self, methods: Mapping[str, tuple[Any, Training]], place: Place) -> None:
+    def require_memory(self, methods: Mapping[str, tuple[Any, Training]], options: TensorOptions) -> None:
         """Refuse before a graph is made or read where no method fits; what does not is left out later."""
         from kernode.io.shards import is_store
         from kernode.io.sizes import look_up
@@ -112,7 +112,7 @@ class GraphOptions(TableOptions):
         from kernode.training.memory import refused
 
         if is_synthetic(self.data) or is_store(self.data):
-            refused(look_up(self.data).share(processes()), methods, place)
+            refused(look_up(self.data).share(processes()), methods, options)
 
     @property
     def name(self) -> str:

@@ -127,7 +127,7 @@ class ModelOptions(SetOptions):
         from kernode.models.file import read_model
         from kernode.tasks.classes.model import NodeModel
 
-        model, device = read_model(self.model), str(self.part("run").place().device)
+        model, device = read_model(self.model), str(self.part("run").options().device)
         task = "classes" if isinstance(model, NodeModel) else "links"
         if task not in (tasks or ("classes",)):
             sentence = f"{self.model} is a model of {task}. Give a model of {(tasks or ('classes',))[0]}."

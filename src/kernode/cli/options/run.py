@@ -17,7 +17,7 @@ from kernode.cli.ranks import rank
 from kernode.errors import InputError, bad_setting, kept
 
 if TYPE_CHECKING:
-    from kernode.compute.place import Place
+    from kernode.compute.tensor_options import TensorOptions
     from kernode.io.sizes import GraphSizes
     from kernode.training.callbacks import Callback
     from kernode.training.checkpoint import Checkpoint
@@ -94,12 +94,12 @@ class FitOptions:
     checkpoint: Annotated[Path | None, option("File for interrupted training.")] = None
     resume: Annotated[bool, flag("Go on from --checkpoint, which must be there.", "--resume")] = False
 
-    def seeds(self, sizes: GraphSizes | None = None, place: Place | None = None) -> tuple[int, ...]:
+    def seeds(self, sizes: GraphSizes | None = None, options: TensorOptions | None = None) -> tuple[int, ...]:
         """The seeds of the replicas: as many as given, or as a graph of such sizes can afford."""
         from kernode.compute.replicas import seeds_from
 
         usual = _RUNS
-        if sizes is not None and place is not None and place.device.type == "cpu":
+        if sizes is not None and options is not None and options.device.type == "cpu":
             usual = _FEW_RUNS if (sizes.filled or sizes.nodes * sizes.features) > _LARGE else _RUNS
         return seeds_from(self.seed, usual if self.replicas is None else self.replicas)
 

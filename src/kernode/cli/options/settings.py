@@ -13,7 +13,7 @@ from kernode.cli.option_groups import flag, option
 from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
-    from kernode.compute.place import Place
+    from kernode.compute.tensor_options import TensorOptions
 
 _HELP = (
     "A setting by its part: training.patience=50, map.hops=3, map='GCN(hidden=(64,))', table.weight=km, "
@@ -65,15 +65,15 @@ class DeviceSettings:
     device: Annotated[str, option("auto, cpu, cuda or, of several GPUs, cuda:1.")] = "auto"
     threads: Annotated[int | None, option("CPU threads.")] = None
 
-    def place(self) -> Place:
+    def options(self) -> TensorOptions:
         """The device, after the threads are set."""
         from kernode.compute.gpu import prepare_gpu
-        from kernode.compute.place import Place, set_threads
+        from kernode.compute.tensor_options import TensorOptions, set_threads
 
         set_threads(self.threads)
         if getattr(self, "deterministic", False):
             prepare_gpu()  # naming one of several may start it
-        return Place.of(getattr(self, "precision", 32), self.device)
+        return TensorOptions.of(getattr(self, "precision", 32), self.device)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -13,14 +13,21 @@ from torch.nn import functional
 from kernode.compute.chunks import chunks
 from kernode.compute.draws import DROPOUT, WEIGHTS, Draws, Dropout
 from kernode.compute.gpu import fused
-from kernode.compute.place import Place
 from kernode.compute.sparse import SparseMatrix, product, with_values
 from kernode.compute.stack import Parameters
+from kernode.compute.tensor_options import TensorOptions
 from kernode.maps.layers.features import Features
 
 
 def initial_weight(
-    rows: int, columns: int, layer: int, draws: Draws, place: Place, *, gain: float = 2**0.5, count: int = 1
+    rows: int,
+    columns: int,
+    layer: int,
+    draws: Draws,
+    options: TensorOptions,
+    *,
+    gain: float = 2**0.5,
+    count: int = 1,
 ) -> Tensor:
     """Draw Xavier-uniform weights, ``count`` of them side by side: r × rows × count·columns.
 
@@ -31,20 +38,22 @@ def initial_weight(
     uniform = draws.uniform(WEIGHTS + layer, rows * count * columns)  # (rows·count·columns) × r
     weight = (uniform * 2 - 1) * bound
     weight = weight.view(rows, count * columns, -1).transpose(1, 2).contiguous()
-    return weight.to(place.dtype).to(place.device).transpose(0, 1)
+    return weight.to(options.dtype).to(options.device).transpose(0, 1)
 
 
-def initial_bias(width: int, draws: Draws, place: Place) -> Tensor:
+def initial_bias(width: int, draws: Draws, options: TensorOptions) -> Tensor:
     """Return zeros: r × width."""
-    return torch.zeros(len(draws.seeds), width, dtype=place.dtype, device=place.device)
+    return torch.zeros(len(draws.seeds), width, dtype=options.dtype, device=options.device)
 
 
-def initial_linear(rows: int, columns: int, stream: int, draws: Draws, place: Place) -> tuple[Tensor, Tensor]:
+def initial_linear(
+    rows: int, columns: int, stream: int, draws: Draws, options: TensorOptions
+) -> tuple[Tensor, Tensor]:
     """Draw weights (r × rows × columns) and biases (r × columns) as ``torch.nn.Linear`` starts: ± 1/√rows."""
     xavier = (6 / (rows + columns)) ** 0.5
-    weight = initial_weight(rows, columns, stream, draws, place, gain=rows**-0.5 / xavier)
+    weight = initial_weight(rows, columns, stream, draws, options, gain=rows**-0.5 / xavier)
     bias = (draws.uniform(WEIGHTS + stream + 1, columns).T * 2 - 1) * rows**-0.5
-    return weight, bias.to(place.dtype).to(place.device).contiguous()
+    return weight, bias.to(options.dtype).to(options.device).contiguous()
 
 
 def multiply_shared(x: Features, weight: Tensor) -> Tensor:
@@ -158,9 +167,9 @@ class _MaskedReLU(torch.autograd.Function):
         return torch.ops.aten.threshold_backward(upstream[0], out, 0).mul_(scale), None, None
 
 
-def initial_norm(width: int, layer: int, draws: Draws, place: Place) -> Parameters:
+def initial_norm(width: int, layer: int, draws: Draws, options: TensorOptions) -> Parameters:
     """Scale 1 and shift 0, as ``norm_scale_LAYER`` and ``norm_shift_LAYER``: r × width each."""
-    zeros = initial_bias(width, draws, place)
+    zeros = initial_bias(width, draws, options)
     return {f"norm_scale_{layer}": zeros + 1, f"norm_shift_{layer}": zeros}
 
 
@@ -184,7 +193,7 @@ def layer_norm(x: Tensor, layer: int, parameters: Parameters, *, hold: bool = Fa
 def initial_mlp(
     widths: Sequence[int],
     draws: Draws,
-    place: Place,
+    options: TensorOptions,
     *,
     biases: bool = False,
     norm: bool = False,
@@ -195,14 +204,14 @@ def initial_mlp(
     ``weights``: gain and count, as :func:`initial_weight` takes them.
     """
     parameters = {
-        f"weight_{layer}": initial_weight(rows, columns, layer, draws, place, **weights)
+        f"weight_{layer}": initial_weight(rows, columns, layer, draws, options, **weights)
         for layer, (rows, columns) in enumerate(pairwise(widths))
     }
     for layer, width in enumerate(widths[1:-1]):
         if biases:
-            parameters[f"bias_{layer}"] = initial_bias(width, draws, place)
+            parameters[f"bias_{layer}"] = initial_bias(width, draws, options)
         if norm:
-            parameters |= initial_norm(width, layer, draws, place)
+            parameters |= initial_norm(width, layer, draws, options)
     return parameters
 
 

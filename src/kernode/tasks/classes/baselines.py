@@ -17,8 +17,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from kernode.compute.chunks import chunks
-from kernode.compute.place import Place
 from kernode.compute.sparse import unit_rows
+from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.metrics.accuracy import accuracy, summary
 from kernode.progress import report_progress
@@ -122,9 +122,9 @@ def _by_features(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Setting
 
 def _by_edges(graph: Graph, train: np.ndarray, labels: np.ndarray) -> Settings:
     """Label propagation (Zhou et al. 2004) with one share or another."""
-    place, classes = Place.of(32), int(labels.max()) + 1
-    known = known_labels(train[None], labels[None], graph.n_nodes, classes, place)
-    commonest, step = np.bincount(labels).argmax(), edge_step(graph, place)
+    options, classes = TensorOptions.of(32), int(labels.max()) + 1
+    known = known_labels(train[None], labels[None], graph.n_nodes, classes, options)
+    commonest, step = np.bincount(labels).argmax(), edge_step(graph, options)
     for share in _SHARES:
         found = spread(step, known, share, _STEPS)[:, 0].numpy()
         answers = np.where(found.any(axis=1), found.argmax(axis=1), commonest)  # no label reaches it

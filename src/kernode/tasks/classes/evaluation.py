@@ -139,7 +139,7 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
         figures |= {name: mean, f"{name}_std": spread}
     if r > 1 and len(nodes) == 1:
         g, at_nodes = on.gather_rows(nodes[0])
-        labels = torch.tensor(truth[0], device=on.place.device)
+        labels = torch.tensor(truth[0], device=on.options.device)
         own = part(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
         figures["ensemble_map"] = round(together[0], 4)
@@ -158,7 +158,7 @@ def retrieval_of_run(
     if not on.model.method.has_kernel or not 0 < len(nodes) <= _MOST_RANKED:
         return None
     base: Any = on.model.method
-    labels = torch.tensor(on.graph.labels[nodes] if truth is None else truth, device=on.place.device)
+    labels = torch.tensor(on.graph.labels[nodes] if truth is None else truth, device=on.options.device)
     g, at = on.gather_rows(nodes)
     own = replica(part(on.parameters, "kernel."), run)
     figures = kernel_retrieval(base.kernel, own, g[run : run + 1, torch.tensor(at)], labels)

@@ -56,7 +56,7 @@ class Instant(NodeMethod):
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Solve for the training nodes of each replica."""
         started = time.perf_counter()
-        prepared = self.map.prepare(task.graph, task.run.place)
+        prepared = self.map.prepare(task.graph, task.run.options)
         nodes, found = task.nodes, list[Any]()
         solved: dict[int, Any] = {}
         for i, seed in enumerate(task.run.seeds):
@@ -69,7 +69,7 @@ class Instant(NodeMethod):
                 solved[row] = self._solve(prepared, nodes.train[row], y, counts / counts.mean(), seed)
             found.append(solved[row])
         landmarks, weights, biases, left_out = zip(*found, strict=True)
-        dtype = task.run.place.dtype
+        dtype = task.run.options.dtype
         parameters = {
             "map.landmarks": torch.from_numpy(np.stack(landmarks)),
             "weights": torch.stack(weights).to(dtype),
@@ -115,7 +115,7 @@ class Instant(NodeMethod):
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the scores, before calibration: r × m × c."""
-        g = take(on.g, torch.tensor(nodes).to(on.place.device))
+        g = take(on.g, torch.tensor(nodes).to(on.options.device))
         return head_probabilities(self, on.parameters, g)
 
     def own_calibration(self, on: NodeModelOnGraph) -> Calibration:

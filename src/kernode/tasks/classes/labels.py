@@ -305,7 +305,7 @@ def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
 
 def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph:
     """Train the chosen method again on every labelled node, so that no test is left."""
-    known = NodeModelOnGraph(model, graph, run.place).classes.known
+    known = NodeModelOnGraph(model, graph, run.options).classes.known
     labelled = np.flatnonzero((known >= 0) & (known < len(model.classes)))
     nodes = LabelledNodes.without_validation(labelled, known[labelled])
     on = fit_again(NodeTask(graph, nodes, model.classes, run.with_seeds(model.seeds)), model)

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.place import Place
 from kernode.compute.stack import Parameters, part, replica, take
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config, changed, require_part
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -93,7 +93,7 @@ class NodeMethod(Config):
         """Training settings without effect."""
         return frozenset()
 
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, training: Training, options: TensorOptions) -> float:
         """A lower bound of the memory that training takes in addition to the graph, one replica at a time."""
         return 0.0
 
@@ -138,13 +138,13 @@ class Method(KernelMethod, NodeMethod):
         own = self.map.finished(part(parameters, "map."), prepared)
         return parameters | {f"map.{name}": value for name, value in own.items()}
 
-    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, options: TensorOptions, classes: int = 1) -> Parameters:
         """Initial parameters, named ``map.…``, ``kernel.…`` and ``class_bias``."""
-        parameters = super().initial(prepared, draws, place)
+        parameters = super().initial(prepared, draws, options)
         if self.classifier == "softmax":
             # One bias on the class scores, none in the MLP: not stated in the paper.
             shape = len(draws.seeds), classes
-            parameters["class_bias"] = torch.zeros(shape, dtype=place.dtype, device=place.device)
+            parameters["class_bias"] = torch.zeros(shape, dtype=options.dtype, device=options.device)
         return parameters
 
     def scores(
@@ -167,7 +167,7 @@ class Method(KernelMethod, NodeMethod):
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the class scores, before any calibration."""
         g, at = on.gather_rows(nodes)
-        rows = torch.from_numpy(at).to(on.place.device)
+        rows = torch.from_numpy(at).to(on.options.device)
         held = on.class_references if self.classifier == "centroid" else None
         scores = self.scores(on.parameters, g, on.training_nodes, rows, held)
         return scores.softmax(dim=-1).cpu().numpy()

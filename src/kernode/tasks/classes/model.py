@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from kernode.compute.place import Place
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
@@ -102,7 +102,9 @@ class NodeModel(Model):
 
         model = portable(self) if isinstance(self.method, KernelSum) and not own else self
         own = own and not isinstance(graph, GraphShare)
-        return NodeModelOnGraph(model, graph, Place.of(self.precision, device), has_training_nodes=own)
+        return NodeModelOnGraph(
+            model, graph, TensorOptions.of(self.precision, device), has_training_nodes=own
+        )
 
     def is_own(self, graph: Graph) -> bool:
         """Whether a graph is the one of training, or the grown one in the file."""
@@ -158,7 +160,7 @@ class NodeModel(Model):
         if learned is not None:
             weights = learned.numpy().copy()
         elif isinstance(hop_map, HopSum):
-            weights = np.tile(hop_map.first_weights(Place.of(64)).numpy(), (len(self.seeds), 1))
+            weights = np.tile(hop_map.first_weights(TensorOptions.of(64)).numpy(), (len(self.seeds), 1))
         else:
             return None
         if isinstance(hop_map, HopSum) and hop_map.powers == "released":

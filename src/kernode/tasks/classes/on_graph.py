@@ -47,7 +47,7 @@ class NodeModelOnGraph(ModelOnGraph):
         if not isinstance(self.graph, GraphShare):
             return self.g, nodes
         share, own = self.graph, self.g
-        exchange = Exchange(share.ranks, share.bounds, nodes, self.place.device)
+        exchange = Exchange(share.ranks, share.bounds, nodes, self.options.device)
         return rows_for_all(exchange, own), exchange.at(nodes)
 
     @torch.no_grad()
@@ -95,7 +95,7 @@ class NodeModelOnGraph(ModelOnGraph):
         around = ball(larger, new, feature_map.reach)
         if len(around) > LARGEST_PART * larger.n_nodes:  # then everything at once is less work
             return anew
-        rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.place)
+        rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.options)
         r, old, d = self.g.shape
         held = self.g[: len(rows)].transpose(0, 1)  # a map without parameters gives one for all replicas
         grown = held.new_empty(larger.n_nodes, len(rows), d)
@@ -112,14 +112,14 @@ class NodeModelOnGraph(ModelOnGraph):
     def class_references(self) -> Tensor:
         """Vectors that nearest centroids compare with: from the model, or from the training nodes here."""
         if not self.has_training_nodes and self.model.references is not None:
-            return torch.from_numpy(self.model.references).to(self.place.device)
+            return torch.from_numpy(self.model.references).to(self.options.device)
         return references(self.model.method.kernel, self.g, self.training_nodes)
 
     @cached_property
     def training_nodes(self) -> NodesByClass:
         """The model's training nodes, class by class."""
         model = self.model
-        known = model.train, model.train_labels, len(model.classes), self.place.device
+        known = model.train, model.train_labels, len(model.classes), self.options.device
         return NodesByClass.of(*known, model.train_weights)
 
 
@@ -165,7 +165,7 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
 
     train, labels = joined(model.train, nodes), joined(model.train_labels, numbers)
     weights = None if model.train_weights is None else joined(model.train_weights, np.ones(len(nodes)))
-    members = NodesByClass.of(train, labels, len(classes), on.place.device, weights)
+    members = NodesByClass.of(train, labels, len(classes), on.options.device, weights)
     held = references(method.kernel, on.g, members).cpu().numpy()
     extended = replace(
         model, train=train, train_labels=labels, train_weights=weights, classes=classes, references=held,

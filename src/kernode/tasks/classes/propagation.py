@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.place import Place
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
 from kernode.compute.stack import Parameters, part
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import changed, require_part
 from kernode.errors import InputError, bad_setting
 from kernode.graph import Graph
@@ -74,16 +74,16 @@ class Propagation(NodeMethod):
         """Rows of every node with one setting, from known labels and a base's probabilities: n × q × c."""
 
     def base_probabilities(
-        self, parameters: Parameters, graph: Graph, place: Place, prepared: Any = None
+        self, parameters: Parameters, graph: Graph, options: TensorOptions, prepared: Any = None
     ) -> Tensor | None:
         """Probabilities that are spread in addition to labels: n × r × c."""
         return None
 
     def choose(self, task: NodeTask, before: Tensor | None) -> tuple[np.ndarray, Parameters]:
         """Validation accuracies by setting and replica, and the best setting of each replica."""
-        nodes, place = task.nodes, task.run.place
-        labelled = nodes.train, nodes.train_labels, task.graph.n_nodes, len(task.classes), place
-        step, known = edge_step(task.graph, place), known_labels(*labelled, task.train_weights)
+        nodes, options = task.nodes, task.run.options
+        labelled = nodes.train, nodes.train_labels, task.graph.n_nodes, len(task.classes), options
+        step, known = edge_step(task.graph, options), known_labels(*labelled, task.train_weights)
 
         def answers(setting: Any) -> np.ndarray:
             found = self.spread_rows(step, known, before, setting).argmax(dim=2).T.cpu().numpy()
@@ -103,10 +103,10 @@ class Propagation(NodeMethod):
 
     def _all_probabilities(self, on: NodeModelOnGraph) -> np.ndarray:
         """Class probabilities of every node: r × n × c."""
-        model, step, n = on.model, edge_step(on.graph, on.place), on.graph.n_nodes
-        labelled = model.train, model.train_labels, n, len(model.classes), on.place
+        model, step, n = on.model, edge_step(on.graph, on.options), on.graph.n_nodes
+        labelled = model.train, model.train_labels, n, len(model.classes), on.options
         known = known_labels(*labelled, model.train_weights)
-        before = self.base_probabilities(on.parameters, on.graph, on.place)
+        before = self.base_probabilities(on.parameters, on.graph, on.options)
         chosen = (model.parameters[name].tolist() for name in self.choices.values())
         settings = list(zip(*chosen, strict=True))
         known = known.expand(-1, len(settings), -1)
@@ -208,11 +208,11 @@ class CorrectAndSmooth(Propagation):
 
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Train the base, then try every pair of shares; keep for each replica the best on validation."""
-        started, place = time.perf_counter(), task.run.place
+        started, options = time.perf_counter(), task.run.options
         loop = task.begin(self.base, training)
         loop.run()
         trained = loop.trained()
-        before = self.base_probabilities(trained.parameters, task.graph, place, trained.prepared)
+        before = self.base_probabilities(trained.parameters, task.graph, options, trained.prepared)
         accuracies, chosen = self.choose(task, before)
         history = trained.history | {self.figure: accuracies}
         if task.nodes.validates and (by_epoch := history.get("validation_accuracy")) is not None:
@@ -238,10 +238,10 @@ class CorrectAndSmooth(Propagation):
 
     @torch.no_grad()
     def base_probabilities(
-        self, parameters: Parameters, graph: Graph, place: Place, prepared: Any = None
+        self, parameters: Parameters, graph: Graph, options: TensorOptions, prepared: Any = None
     ) -> Tensor:
         """The base's class probabilities of all nodes: n × r × c."""
-        prepared = self.base.map.prepare(graph, place) if prepared is None else prepared
+        prepared = self.base.map.prepare(graph, options) if prepared is None else prepared
         scores = self.base.map(part(parameters, "map."), prepared, None) + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
 
@@ -250,27 +250,27 @@ class CorrectAndSmooth(Propagation):
         """Settings without effect on the base."""
         return self.base.ignored_settings
 
-    def least_bytes(self, sizes: GraphSizes, training: Training, place: Place) -> float:
+    def least_bytes(self, sizes: GraphSizes, training: Training, options: TensorOptions) -> float:
         """Bytes that the base needs."""
-        return self.base.least_bytes(sizes, training, place)
+        return self.base.least_bytes(sizes, training, options)
 
 
-def edge_step(graph: Graph, place: Place) -> Tensor:
-    """S = D^−½ A D^−½ at a place: a node without neighbours gets nothing."""
+def edge_step(graph: Graph, options: TensorOptions) -> Tensor:
+    """Return S = D^−½ A D^−½: a node without neighbours gets nothing."""
     adjacency = graph.adjacency.astype(np.float64)
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
-    return to_torch(scaled(adjacency, np.where(degrees > 0, degrees, 1) ** -0.5), place)
+    return to_torch(scaled(adjacency, np.where(degrees > 0, degrees, 1) ** -0.5), options)
 
 
 def known_labels(
-    train: np.ndarray, labels: np.ndarray, n: int, classes: int, place: Place,
+    train: np.ndarray, labels: np.ndarray, n: int, classes: int, options: TensorOptions,
     weights: np.ndarray | None = None,
 ) -> Tensor:  # fmt: skip
     """Y of rows of training nodes (q × m): n × q × c, a 1 or a node's weight where its class is known."""
     known = np.zeros((n, len(train), classes))
     rows = np.arange(len(train))[:, None]
     known[train, rows, labels] = 1.0 if weights is None else weights
-    return torch.from_numpy(known).to(place.dtype).to(place.device)
+    return torch.from_numpy(known).to(options.dtype).to(options.device)
 
 
 def spread(

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from kernode.compute.place import cpu_threads
 from kernode.compute.sharing import sharing
 from kernode.compute.stack import Parameters, take
+from kernode.compute.tensor_options import cpu_threads
 from kernode.config import Config
 from kernode.errors import warn
 from kernode.graph import Graph
@@ -103,7 +103,7 @@ class KernelSum(NodeMethod):
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Σ_m w_m p_m of nodes (q × m): r × m × c."""
         g, at = on.gather_rows(nodes)
-        rows = torch.from_numpy(at).to(on.place.device)
+        rows = torch.from_numpy(at).to(on.options.device)
         blocks = take(g, rows).split([one.width for one in self.members], dim=-1)
         found: Any = 0.0
         for m, (one, block) in enumerate(zip(self.members, blocks, strict=True)):
@@ -196,7 +196,7 @@ def _in_reach(task: NodeTask, candidates: Candidates) -> Candidates:
     graph: Any = task.graph
     x = graph.features
     entries = graph.adjacency.nnz + (x.nnz if sparse.issparse(x) else x.size)
-    large = entries > _LARGE and task.run.place.device.type == "cpu"
+    large = entries > _LARGE and task.run.options.device.type == "cpu"
     found = {
         name: (method, training)
         for name, (method, training) in candidates.items()
@@ -266,7 +266,7 @@ def assembled(
         **about,
     )
     g = torch.cat([on.g for on in chosen], dim=-1)
-    on = NodeModelOnGraph(model, task.graph, task.run.place, known_g=g)
+    on = NodeModelOnGraph(model, task.graph, task.run.options, known_g=g)
     calibration = calibration_of(on, task.nodes)
     return on if calibration is None else on.with_metadata(calibration=calibration)
 

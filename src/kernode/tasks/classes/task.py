@@ -77,7 +77,7 @@ class NodeLearner(KernelLearner):
     def __init__(
         self, task: NodeTask, method: Method, training: Training, prepared: Any, replicas: slice
     ) -> None:
-        place, nodes = task.run.place, task.nodes.of(replicas)
+        options, nodes = task.run.options, task.nodes.of(replicas)
         weights = None if task.weights is None else task.weights[nodes.train]
         self.ranks = ranks_of(task.graph)
         self.known: Exchange | None = None
@@ -86,20 +86,20 @@ class NodeLearner(KernelLearner):
             # Every rank computes the same loss, on g of the training and validation nodes: these alone are
             # gathered, and numbered anew.
             share, wanted = task.graph, np.concatenate([nodes.train.ravel(), nodes.validation.ravel()])
-            self.known = Exchange(share.ranks, share.bounds, wanted, place.device)
+            self.known = Exchange(share.ranks, share.bounds, wanted, options.device)
             at = self.known.at
             nodes = replace(nodes, train=at(nodes.train), validation=at(nodes.validation))
             first = _first_of(share, prepared)
-        own = method.loss.by_replica(task.run.replicas, place)
+        own = method.loss.by_replica(task.run.replicas, options)
         super().__init__(task, method, training, prepared, replicas, own, **first)
-        device = place.device
+        device = options.device
         self.training_nodes = NodesByClass.of(
             nodes.train, nodes.train_labels, len(task.classes), device, weights
         )
-        self.loss_inputs = method.loss.prepare(self.training_nodes, self.own, place)
+        self.loss_inputs = method.loss.prepare(self.training_nodes, self.own, options)
         self.validation = torch.tensor(nodes.validation, device=device)
         self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
-        self.validation_weights = node_weights(self.validation_labels, None, place.dtype)
+        self.validation_weights = node_weights(self.validation_labels, None, options.dtype)
         self.score = f"validation_{training.select_by}"
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
@@ -210,7 +210,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
 
     def initial(self, method: Method, prepared: Any, replicas: slice) -> Parameters:
         """First parameters of some of the replicas."""
-        return method.initial(prepared, self.run.draws(replicas), self.run.place, len(self.classes))
+        return method.initial(prepared, self.run.draws(replicas), self.run.options, len(self.classes))
 
     def fitted(
         self, method: NodeMethod, training: Training, trained: Trained, **about: Any
@@ -237,7 +237,7 @@ class NodeTask(Task["NodeModelOnGraph"]):
         )
         whole = not isinstance(self.graph, GraphShare)  # else means stand for training nodes
         on = NodeModelOnGraph(
-            model, self.graph, self.run.place, prepared=trained.prepared, has_training_nodes=whole
+            model, self.graph, self.run.options, prepared=trained.prepared, has_training_nodes=whole
         )
         calibration = method.own_calibration(on) or calibration_of(on, self.nodes)
         if calibration is None:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import NOISE, Draws, Dropout
-from kernode.compute.place import Place
 from kernode.compute.sparse import pair_products
 from kernode.compute.stack import Parameters, part, take
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import changed
 from kernode.errors import InputError, bad_setting
 from kernode.losses import LinkCrossEntropy
@@ -44,12 +44,12 @@ class LinkMethod(KernelMethod):
                 "missing", setting="outputs",
             )  # fmt: skip
 
-    def initial(self, prepared: Any, draws: Draws, place: Place, classes: int = 1) -> Parameters:
+    def initial(self, prepared: Any, draws: Draws, options: TensorOptions, classes: int = 1) -> Parameters:
         """Initial parameters."""
-        parameters, replicas = super().initial(prepared, draws, place), len(draws.seeds)
+        parameters, replicas = super().initial(prepared, draws, options), len(draws.seeds)
         if self.scaled:
             for name, start in (("log_scale", 1.0), ("offset", 0.0)):  # σ(e K): neither flat nor steep
-                parameters[name] = torch.full((replicas,), start, dtype=place.dtype, device=place.device)
+                parameters[name] = torch.full((replicas,), start, dtype=options.dtype, device=options.device)
         return parameters
 
     def embed(

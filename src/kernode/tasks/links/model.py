@@ -12,8 +12,8 @@ from scipy import sparse
 from torch.nn.functional import logsigmoid
 
 from kernode.compute.chunks import chunks
-from kernode.compute.place import Place
 from kernode.compute.replicas import whole
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.errors import InputError, warn
 from kernode.graph import Graph, positions
@@ -78,7 +78,9 @@ class LinkModel(Model):
         held_out = (
             self.held_out if self.split_seed is None else np.concatenate([split.validation, split.test])
         )
-        return LinkModelOnGraph(self, split.graph, Place.of(self.precision, device), held_out=held_out)
+        return LinkModelOnGraph(
+            self, split.graph, TensorOptions.of(self.precision, device), held_out=held_out
+        )
 
     def summary(self) -> list[tuple[str, str]]:
         """Return a short description."""
@@ -100,7 +102,7 @@ class LinkModelOnGraph(ModelOnGraph):
     @torch.no_grad()
     def logits(self, pairs: Any) -> np.ndarray:
         """log-odds of links, replica by replica: r × m for pairs (m × 2) of names or indices."""
-        rows = torch.from_numpy(self.graph.find(as_pairs(pairs))).to(self.place.device)
+        rows = torch.from_numpy(self.graph.find(as_pairs(pairs))).to(self.options.device)
         method, embedded = self.model.method, self.kernel.embedded
         each = max(1, _NUMBERS // (len(embedded) * embedded.shape[-1]))
         blocks = [rows[None, some] for some in chunks(len(rows), each)] or [rows[None]]
@@ -185,8 +187,8 @@ def likeliest_pairs(on: LinkModelOnGraph, k: int) -> Positions:
 @torch.no_grad()
 def _candidates(on: LinkModelOnGraph, rows: slice, k: int) -> Positions:
     """Pairs of some rows, each with a later node, that can be among the k best of these rows."""
-    some = torch.arange(rows.start, rows.stop, device=on.place.device)
-    others = torch.arange(rows.start, on.graph.n_nodes, device=on.place.device)
+    some = torch.arange(rows.start, rows.stop, device=on.options.device)
+    others = torch.arange(rows.start, on.graph.n_nodes, device=on.options.device)
     logits = on.model.method.logits_between(on.parameters, on.kernel.embedded, some, others)
     odds = logits[0]  # log p / (1 − p), nearly: m × p
     if len(logits) > 1:

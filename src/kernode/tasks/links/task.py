@@ -43,7 +43,7 @@ class LinkLearner(KernelLearner):
         self, task: LinkTask, method: LinkMethod, training: Training, prepared: Any, replicas: slice
     ) -> None:
         super().__init__(task, method, training, prepared, replicas)
-        device, split = task.run.place.device, task.split
+        device, split = task.run.options.device, task.split
         self.pairs: EdgePairs = method.loss.prepare(split.graph, device, task.others)
         self.validation = torch.tensor(split.validation, device=device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=device)[None]
@@ -156,7 +156,7 @@ class LinkTask(Task["LinkModelOnGraph"]):
             **about,
         )
         return LinkModelOnGraph(
-            model, self.graph, self.run.place, prepared=trained.prepared, held_out=self.held_out
+            model, self.graph, self.run.options, prepared=trained.prepared, held_out=self.held_out
         )
 
 

@@ -18,14 +18,14 @@ MOST_THREADS = 1024  # with a million the process dies
 
 
 @dataclass(frozen=True)
-class Place:
+class TensorOptions:
     """Device and dtype."""
 
     dtype: torch.dtype
     device: torch.device
 
     @classmethod
-    def of(cls, precision: int = 32, device: str | torch.device = "cpu") -> Place:
+    def of(cls, precision: int = 32, device: str | torch.device = "cpu") -> TensorOptions:
         """``precision`` 32 or 64; ``device`` "cpu", "cuda", one of several GPUs ("cuda:1"), or "auto".
 
         "auto" is a GPU where there is one. A GPU with a number becomes torch's current device.
