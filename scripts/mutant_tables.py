@@ -24,7 +24,7 @@ def _counts() -> str:
     rows.append(("**all**", *now))
     rows.append(("all, before tests were written for survivors", first["killed"], first["mutants"]))
     lines = [f"| {room} | {killed} of {mutants} | {killed / mutants:.1%} |" for room, killed, mutants in rows]
-    return "\n".join(["| room | killed | share |", "| --- | --- | --- |", *lines])
+    return "\n".join(["| package | killed | share |", "| --- | --- | --- |", *lines])
 
 
 def survivors() -> list[tuple[dict[str, Any], str | None]]:

@@ -37,7 +37,7 @@ from kernode.maps import (
     Standardized,
     Wrapped,
 )
-from kernode.tasks.classes.instant import Instant
+from kernode.tasks.classes.kernel_ridge import Instant
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.tasks.links.method import LinkMethod

@@ -19,7 +19,7 @@ import torch
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.cli.parts import parse_part
+from kernode.cli.expressions import parse_part
 from kernode.cli.settings_file import read_settings
 from kernode.io import npz, read_npz, read_table, write_npz
 from kernode.io.archive import write_archive

@@ -117,7 +117,7 @@ def explorer(usual_files, tmp_path_factory):
     on = NodeModel.load(usual_files / "model.safetensors").on(load_graph(usual_files / "graph.npz"), "cpu")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERNODE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        with TestClient(app(on, plane="pca"), base_url=HERE) as client:
+        with TestClient(app(on, layout="pca"), base_url=HERE) as client:
             yield client
 
 

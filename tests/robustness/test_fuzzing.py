@@ -14,7 +14,7 @@ from readers import ODD, OF_MODELS, PLAIN, all_readers, attempt
 
 import kernode as kn
 from graphs import clustered_graph
-from kernode.cli.parts import known_parts, parse_part
+from kernode.cli.expressions import known_parts, parse_part
 from kernode.cli.settings_file import read_settings
 from kernode.hops.matrices import hop_matrices
 from kernode.kernels import BaseKernel

@@ -15,7 +15,7 @@ from readers import sealed_store
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.cli.parts import parse_part
+from kernode.cli.expressions import parse_part
 from kernode.io import read_npz, read_table, write_npz
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import read_split

@@ -74,7 +74,7 @@ def test_the_page_has_the_figures_that_fit_printed(command, graph_path, folder):
 
 
 def test_the_page_loads_nothing_and_its_links_lead_somewhere(own_splits, cache):
-    text = render(Contents(EvaluationData.of(own_splits, plane="pca")), "title")
+    text = render(Contents(EvaluationData.of(own_splits, layout="pca")), "title")
     page = Page(text)
     for tag, attributes in page.elements:
         for name in ("src", "href", "data", "action"):
@@ -92,7 +92,7 @@ def test_the_page_loads_nothing_and_its_links_lead_somewhere(own_splits, cache):
 def test_charts_are_what_plotly_takes(own_splits, cache):
     import plotly.graph_objects as go
 
-    contents = Contents(EvaluationData.of(own_splits, plane="pca"))
+    contents = Contents(EvaluationData.of(own_splits, layout="pca"))
     assert contents.left_out == {}
     for chart in contents.charts.values():
         go.Figure(data=chart["data"], layout=chart["layout"])  # raises at a name or value that is none
@@ -106,7 +106,7 @@ def test_names_of_nodes_classes_and_data_sets_are_escaped(clusters, cache):
     nodes = [f"<i>{i}</i>" if i % 2 else f"</script>{'a' * 300}{i}" for i in range(90)]
     classes = ("<b>a</b>", "<b>b</b>", "<b>c</b>")
     odd = kn.Graph(clusters.adjacency, clusters.features, labels, classes, nodes, name="<u>data</u>")
-    contents = Contents(EvaluationData.of(learned(odd, "jk"), plane="pca"))
+    contents = Contents(EvaluationData.of(learned(odd, "jk"), layout="pca"))
     assert contents.doubtful["doubtful_labels"]
     page = Page(render(contents, "<u>title</u>"))
     assert not {tag for tag, _ in page.elements} & {"b", "i", "u"}
@@ -123,7 +123,7 @@ def test_names_of_nodes_classes_and_data_sets_are_escaped(clusters, cache):
 def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
     model = kn.NodeKernelClassifier("k3", epochs=5, folds=2)
     model.fit(np.arange(60), clusters.labels[:60], graph=clusters)
-    contents = Contents(EvaluationData.of(model._on(None), plane="pca"))
+    contents = Contents(EvaluationData.of(model._on(None), layout="pca"))
     assert contents.figures is None
     assert contents.headline == []
     assert {"confusion", "reliability", "coverage"} <= set(contents.left_out)
@@ -134,7 +134,7 @@ def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
 
 
 def test_the_least_sure_nodes_have_reasons_where_the_map_has_them(own_splits, clusters, cache):
-    contents = Contents(EvaluationData.of(own_splits, plane="pca"))
+    contents = Contents(EvaluationData.of(own_splits, layout="pca"))
     chances = own_splits.calibrated()
     assert contents.unsure["without_reasons"] is None
     first = contents.unsure["least_sure"][0]
@@ -144,14 +144,14 @@ def test_the_least_sure_nodes_have_reasons_where_the_map_has_them(own_splits, cl
         unseen = np.arange(90)
     assert first["chance"] == pytest.approx(100 * chances[unseen].max(axis=1).min(), abs=0.01)
     assert first["speaks_for"] or first["speaks_against"]
-    gat = Contents(EvaluationData.of(learned(clusters, "jk", variant="gat", epochs=2), plane="pca"))
+    gat = Contents(EvaluationData.of(learned(clusters, "jk", variant="gat", epochs=2), layout="pca"))
     assert "no exact explanation" in gat.unsure["without_reasons"]
     assert all(not one["speaks_for"] for one in gat.unsure["least_sure"])
 
 
 def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_splits, cache):
     other = own_splits.model.on(clustered_graph(n=70, seed=5))
-    contents = Contents(EvaluationData.of(other, plane="pca"))
+    contents = Contents(EvaluationData.of(other, layout="pca"))
     facts = contents.facts
     assert "70 nodes" in facts["asked about"]
     assert "nodes" not in facts["graph"]
@@ -160,7 +160,7 @@ def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_split
 def test_calibration_is_that_of_the_answers_in_the_charts(clusters, cache):
     model = kn.NodeKernelClassifier("k3", epochs=5, replicas=2)
     model.fit(np.arange(40), clusters.labels[:40], graph=clusters, validation=np.arange(40, 60))
-    together = Contents(EvaluationData.of(model._on(None), np.arange(60, 90), plane="pca"))
+    together = Contents(EvaluationData.of(model._on(None), np.arange(60, 90), layout="pca"))
     ensemble = together.figures["calibration"]["ensemble"]
     assert together.calibration["coverage"] == ensemble["coverage"]
     assert "2 runs together" in together.headline[-1][2]

@@ -8,7 +8,7 @@ import pytest
 
 import kernode as kn
 from kernode.viz import layout as module
-from kernode.viz.layout import layout, place
+from kernode.viz.layout import node_positions, project
 from refusals import refused
 
 
@@ -34,38 +34,38 @@ def share_of_own(points, labels):
     return (labels[far.argmin(axis=1)] == labels).mean()
 
 
-@pytest.mark.parametrize(("plane", "at_once"), [("tsne", 90), ("pca", 90), ("tsne", 50)])
-def test_similar_rows_are_near_each_other(plane, at_once, monkeypatch):
+@pytest.mark.parametrize(("layout", "at_once"), [("tsne", 90), ("pca", 90), ("tsne", 50)])
+def test_similar_rows_are_near_each_other(layout, at_once, monkeypatch):
     monkeypatch.setattr(module, "ALL_AT_ONCE", at_once)  # of more, some are laid out, the others placed
     monkeypatch.setattr(module, "SOME", 45)
     x, labels = clouds()
-    points = place(x, plane, 0)
+    points = project(x, layout, 0)
     assert points.shape == (90, 2)
     assert share_of_own(points, labels) == 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_a_few_rows_have_places_too(n):
-    points = place(np.eye(5)[:n], "tsne", 0)
+    points = project(np.eye(5)[:n], "tsne", 0)
     assert points.shape == (n, 2)
     assert np.isfinite(points).all()
 
 
 def test_a_layout_is_computed_once_and_a_damaged_cache_is_no_answer(on, monkeypatch, tmp_path):
     calls = []
-    monkeypatch.setattr(module, "place", lambda x, *_: calls.append(1) or place(x, "pca", 0))
-    first = layout(on)
-    assert np.array_equal(first, layout(on))
+    monkeypatch.setattr(module, "project", lambda x, *_: calls.append(1) or project(x, "pca", 0))
+    first = node_positions(on)
+    assert np.array_equal(first, node_positions(on))
     assert len(calls) == 1
     assert first.shape == (2708, 2)
     assert np.abs(first).max() == 1
     assert np.allclose(first.min(axis=0), -first.max(axis=0))
     (kept,) = (tmp_path / "layouts").iterdir()
     kept.write_bytes(kept.read_bytes()[:100])
-    assert np.array_equal(first, layout(on))
+    assert np.array_equal(first, node_positions(on))
     assert len(calls) == 2
     other = {name: value + 1 for name, value in on.model.parameters.items()}
-    layout(replace(on, model=replace(on.model, parameters=other)))
+    node_positions(replace(on, model=replace(on.model, parameters=other)))
     assert len(calls) == 3
 
 
@@ -73,15 +73,15 @@ def test_a_cache_that_cannot_be_written_is_a_warning(on, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("KERNODE_CACHE", str(tmp_path / "file"))
     with pytest.warns(kn.KernodeWarning, match="not cached"):
-        assert layout(on, "pca").shape == (2708, 2)
+        assert node_positions(on, "pca").shape == (2708, 2)
 
 
 def test_what_cannot_be_laid_out_is_refused(on, clusters, monkeypatch):
     monkeypatch.setitem(sys.modules, "openTSNE", None)
     with refused("extra", package="openTSNE"):
-        place(clouds()[0], "tsne", 0)
-    with refused("setting", setting="plane", value="map"):
-        layout(on, "map")
+        project(clouds()[0], "tsne", 0)
+    with refused("setting", setting="layout", value="map"):
+        node_positions(on, "map")
     model = kn.NodeKernelClassifier("label-propagation")
     with refused("unsupported"):
-        layout(model.fit(range(60), clusters.labels[:60], graph=clusters)._on(None))
+        node_positions(model.fit(range(60), clusters.labels[:60], graph=clusters)._on(None))

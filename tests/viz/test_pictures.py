@@ -27,7 +27,7 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module")
 def evaluation(own_splits):
-    return EvaluationData.of(own_splits, plane="pca")
+    return EvaluationData.of(own_splits, layout="pca")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def many():
     graph = clustered_graph(n=200, classes=40, features=40)
     model = kn.NodeKernelClassifier("k3", epochs=3, folds=2)
     model.fit(np.arange(120), graph.labels[:120], graph=graph)
-    return EvaluationData.of(model._on(None), np.arange(120, 200), plane="pca")
+    return EvaluationData.of(model._on(None), np.arange(120, 200), layout="pca")
 
 
 def test_confusion_counts_are_a_slow_count(evaluation):
@@ -102,7 +102,7 @@ def test_the_gram_matrix_is_in_the_order_of_classes_and_of_one_runs_test_nodes(e
 
 
 def test_nodes_are_marked_by_part_and_coloured_by_known_or_predicted_class(odd_model, cache):
-    evaluation = EvaluationData.of(odd_model, plane="pca")
+    evaluation = EvaluationData.of(odd_model, layout="pca")
     shown = embedding_data(evaluation)
     first = evaluation.on.of_replicas([0])
     for node, color, known, part in zip(shown.nodes, shown.classes, shown.is_known, shown.part, strict=True):
@@ -142,7 +142,7 @@ def test_pictures_are_png_and_svg_as_wide_as_a_column(evaluation, odd_model, man
     for name in again:
         one, other = (paths[name][0].read_bytes() for paths in (found, again))
         assert one == other, name
-    for number, odd in enumerate((EvaluationData.of(odd_model, plane="pca"), many)):
+    for number, odd in enumerate((EvaluationData.of(odd_model, layout="pca"), many)):
         files = [files for _, files in write_pictures(odd, tmp_path / str(number)) if isinstance(files, list)]
         assert len(files) >= 6
         for png, _ in files:

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason
 @pytest.fixture(scope="module")
 def page(tmp_path_factory, own_splits):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_report(Contents(EvaluationData.of(own_splits, plane="pca")), path)
+    write_report(Contents(EvaluationData.of(own_splits, layout="pca")), path)
     return path
 
 
@@ -56,7 +56,7 @@ def test_pubmeds_size_of_page_stays_below_ten_megabytes(tmp_path, monkeypatch):
     model = kn.NodeKernelClassifier("k3", epochs=2, folds=2).fit(
         kn.positions(range(500)), graph.labels[:500], graph=graph
     )
-    size = write_report(Contents(EvaluationData.of(model._on(None), plane="pca")), tmp_path / "large.html")
+    size = write_report(Contents(EvaluationData.of(model._on(None), layout="pca")), tmp_path / "large.html")
     assert size < 10e6
     with browser(DESKTOP) as window:
         window.open((tmp_path / "large.html").as_uri())

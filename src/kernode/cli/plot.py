@@ -36,13 +36,13 @@ def plot(
     folder = out or model.model.with_name(f"{model.model.stem}-pictures")
     check_folder(folder)
     from kernode.viz.evaluation import EvaluationData
-    from kernode.viz.layout import checked_plane
+    from kernode.viz.layout import checked_layout
     from kernode.viz.pictures import write_pictures
 
-    plane = checked_plane(layout)
+    checked = checked_layout(layout)
     with progress("plot", quiet=output.silent):
         opened = model.open()
-        evaluation = EvaluationData.of(opened.on, plane=plane)
+        evaluation = EvaluationData.of(opened.on, layout=checked)
         found = dict(write_pictures(evaluation, folder, pictures or ()))
     paths = {
         name: [str(path) for path in files] for name, files in found.items() if not isinstance(files, str)

@@ -31,14 +31,14 @@ def report(
     path = out or model.model.with_name(f"{model.model.stem}-report.html")
     check_out(path, read=model.inputs, extensions=(".html", ".htm"))
     from kernode.viz.evaluation import EvaluationData
-    from kernode.viz.layout import checked_plane
+    from kernode.viz.layout import checked_layout
     from kernode.viz.report import Contents, plotly_script, write_report
 
-    plane = checked_plane(layout)
+    checked = checked_layout(layout)
     plotly_script()  # fails before anything is computed if it is missing
     with progress("report", quiet=output.silent):
         opened = model.open()
-        contents = Contents(EvaluationData.of(opened.on, plane=plane), opened.notes)
+        contents = Contents(EvaluationData.of(opened.on, layout=checked), opened.notes)
         size = write_report(contents, path)
     lines = [f"{escape(str(path))} ({size / 1e6:.1f} MB)"]
     lines += [f"[dim]no {name}: {escape(why)}[/]" for name, why in contents.left_out.items()]

@@ -90,7 +90,7 @@ def serve(
             "model": asdict(model),
             "token": token,
             "hosts": [*LOOPBACK, _bracketed(host), *(allow_host or [])] if is_local else None,
-            "plane": layout,
+            "layout": layout,
             "root_path": root_path.rstrip("/"),
         }
         with progress("serve", quiet=output.silent):

@@ -72,7 +72,7 @@ class GraphShare(Graph):
         own = np.asarray(self.adjacency.astype(np.float64).sum(axis=1)).ravel()
         return np.concatenate(self.ranks.gather(own))
 
-    def each(self, rows: sparse.csr_array) -> Iterator[tuple[slice, sparse.csr_array]]:
+    def rows_by_rank(self, rows: sparse.csr_array) -> Iterator[tuple[slice, sparse.csr_array]]:
         """Yield the rows (n_k × n) of each rank in turn, with their position.
 
         A rank never holds more than its own rows and those of one other.

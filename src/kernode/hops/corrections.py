@@ -158,7 +158,7 @@ def near_rows(share: GraphShare, hops: int, powers: Powers) -> sparse.csr_array:
         left: sparse.csr_array, right: sparse.csr_array, what: str, mask: sparse.csr_array | None = None
     ) -> sparse.csr_array:
         total = sparse.csr_array(left.shape, dtype=np.result_type(left.dtype, right.dtype))
-        for done, (at, block) in enumerate(share.each(right)):
+        for done, (at, block) in enumerate(share.rows_by_rank(right)):
             own = left[:, at]
             part = own @ block if mask is None else masked_product(own, block, mask, "", block.T.tocsr())
             total = (total + part).tocsr()  # a sum of sparse matrices stores no zeros

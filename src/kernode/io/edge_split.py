@@ -73,7 +73,7 @@ def split_edges(graph: Graph, seed: int = 0, validation: float = 0.05, test: flo
     EdgeSplit(4,488 training, 263 validation, 527 test edges; 263 validation, 527 test negatives)
     """
     random = seeded(seed)
-    n_validation, n_test = _counts(graph, validation=validation, test=test)
+    n_validation, n_test = _held_out_counts(graph, validation=validation, test=test)
     held_out = n_validation + n_test
     upper = sparse.triu(graph.adjacency, format="coo")  # every edge once, u < v, in the order of (u, v)
     edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
@@ -122,7 +122,7 @@ def _refuse(pairs: np.ndarray, where: str, why: str) -> None:
         raise InputError(f"{where}: the pair ({pairs[0, 0]}, {pairs[0, 1]}) {why}", "conflict")
 
 
-def _counts(graph: Graph, **fractions: float) -> list[int]:
+def _held_out_counts(graph: Graph, **fractions: float) -> list[int]:
     """How many edges each part holds out."""
     m = graph.n_edges
     counts: list[int] = []

@@ -3,7 +3,7 @@
 from kernode.compute.stack import Parameters
 from kernode.maps import former  # noqa: F401 (maps of earlier versions are read then)
 from kernode.maps.base import FeatureMap
-from kernode.maps.classic import ClassicGNN
+from kernode.maps.classic_gnn import ClassicGNN
 from kernode.maps.columns import OnColumns
 from kernode.maps.concat import ConcatMap, Members
 from kernode.maps.diffusion import Diffusion

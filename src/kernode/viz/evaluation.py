@@ -20,7 +20,7 @@ from kernode.tasks.classes.labels import nodes_and_classes
 from kernode.tasks.classes.model import ClassNames, NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.task import LabelledNodes
-from kernode.viz.layout import Plane, layout
+from kernode.viz.layout import Layout, node_positions
 
 TRAIN, VALIDATION, TEST, OTHER = range(4)
 PARTS = ("training", "validation", "test", "in no part")
@@ -110,18 +110,20 @@ class EvaluationData:
     classes: ClassNames
     parts: NodeParts
     truth: np.ndarray | None  # q × t: the true classes of the test nodes
-    plane: Plane = "tsne"  # how nodes are laid out
+    layout: Layout = "tsne"  # how nodes are laid out
 
     @classmethod
-    def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, plane: Plane = "tsne") -> Self:
+    def of(cls, on: NodeModelOnGraph, X: Any = None, y: Any = None, *, layout: Layout = "tsne") -> Self:
         """Evaluate on the model's test nodes, or on nodes X with classes y (default: those of the graph)."""
         parts = NodeParts.of(on)
         if X is not None:
             classes, nodes, truth = _given_nodes(on, parts, X, y)
-            return cls(on, classes, NodeParts(parts.train, parts.validation, nodes), truth, plane)
+            return cls(on, classes, NodeParts(parts.train, parts.validation, nodes), truth, layout)
         if y is not None:
             raise InputError("y has the classes of the nodes in X: give X, too.", "missing", setting="X")
-        return cls(on, on.classes, parts, None if parts.test is None else on.classes.known[parts.test], plane)
+        return cls(
+            on, on.classes, parts, None if parts.test is None else on.classes.known[parts.test], layout
+        )
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -167,7 +169,7 @@ class EvaluationData:
     @cached_property
     def points(self) -> np.ndarray:
         """Coordinates of every node in the plane: n × 2."""
-        return layout(self.shown, self.plane)
+        return node_positions(self.shown, self.layout)
 
     @property
     def test_nodes(self) -> np.ndarray:

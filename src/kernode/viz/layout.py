@@ -17,7 +17,7 @@ from kernode.progress import report_progress
 from kernode.storage import cache_folder, write_whole
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
-Plane = Literal["tsne", "pca"]
+Layout = Literal["tsne", "pca"]
 DIMENSIONS = 50  # of the vectors before the layout: the rest is noise, and costs time
 ALL_AT_ONCE = 30_000  # nodes; of more, some are laid out and the others placed among the most similar ones
 SOME = 20_000
@@ -26,20 +26,20 @@ _SEED, _PERPLEXITY = 0, 30
 _EARLY = 250  # iterations of exaggeration before: openTSNE's own
 
 
-def layout(on: NodeModelOnGraph, plane: Plane = "tsne") -> np.ndarray:
+def node_positions(on: NodeModelOnGraph, layout: Layout = "tsne") -> np.ndarray:
     """Return coordinates of every node: n × 2, float32, within [−1, 1].
 
     Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or
     scale: t-SNE and UMAP keep neighbours, PCA keeps the two directions that vary most.
     """
-    checked_plane(plane)
+    checked_layout(layout)
     if not on.model.method.has_kernel:
         raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.", "unsupported")
-    path = cache_folder() / "layouts" / f"{_key(on, plane)}.npz"
+    path = cache_folder() / "layouts" / f"{_key(on, layout)}.npz"
     found = _kept(path)
     if found is not None and found.shape == (on.graph.n_nodes, 2):
         return found
-    points = _within(place(on.kernel.directions.vectors(), plane, _SEED))
+    points = _within(project(on.kernel.directions.vectors(), layout, _SEED))
     content = io.BytesIO()
     np.savez_compressed(content, points=points)
     try:
@@ -49,9 +49,9 @@ def layout(on: NodeModelOnGraph, plane: Plane = "tsne") -> np.ndarray:
     return points
 
 
-def _key(on: NodeModelOnGraph, plane: Plane) -> str:
+def _key(on: NodeModelOnGraph, layout: Layout) -> str:
     """Return a digest of the model, the graph and the settings."""
-    settings = [on.model.method.to_json(), on.graph.fingerprint, plane, _SEED, _PERPLEXITY]
+    settings = [on.model.method.to_json(), on.graph.fingerprint, layout, _SEED, _PERPLEXITY]
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for name, value in sorted(on.model.parameters.items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
@@ -69,20 +69,20 @@ def _kept(path: Path) -> np.ndarray | None:
     return points if points is not None and points.dtype == np.float32 and np.isfinite(points).all() else None
 
 
-def checked_plane(name: str) -> Plane:
+def checked_layout(name: str) -> Layout:
     """Check the name of a layout."""
-    if name not in get_args(Plane):
-        raise bad_setting("plane", f"one of {', '.join(get_args(Plane))}", name)
-    return cast(Plane, name)
+    if name not in get_args(Layout):
+        raise bad_setting("layout", f"one of {', '.join(get_args(Layout))}", name)
+    return cast(Layout, name)
 
 
-def place(x: np.ndarray, plane: Plane, seed: int) -> np.ndarray:
+def project(x: np.ndarray, layout: Layout, seed: int) -> np.ndarray:
     """Lay out the rows of x (n × d, of length 1 or 0): n × 2."""
     from sklearn.decomposition import PCA
 
     n = len(x)
     x = np.pad(np.asarray(x, dtype=np.float64), ((0, 0), (0, max(0, 2 - x.shape[1]))))
-    if plane == "pca" or n < 5:  # too few to have neighbours
+    if layout == "pca" or n < 5:  # too few to have neighbours
         return PCA(2).fit_transform(x) if n > 1 else x[:, :2]
     if x.shape[1] > DIMENSIONS:
         x = PCA(min(DIMENSIONS, n), svd_solver="covariance_eigh").fit_transform(x)

@@ -11,7 +11,7 @@ ODD = ("<b>bold</b>", "a/b", "../../etc", "naïve ☃", "two words", "x&name=y",
 
 def served(model):
     """A client of the explorer of a model."""
-    return TestClient(app(model._on(None), plane="pca"), base_url="http://127.0.0.1:8765")
+    return TestClient(app(model._on(None), layout="pca"), base_url="http://127.0.0.1:8765")
 
 
 @pytest.fixture(name="served", scope="session")

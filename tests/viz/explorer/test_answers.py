@@ -10,7 +10,7 @@ import pytest
 import kernode as kn
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.explorer.state import ExplorerState, matching
-from kernode.viz.layout import layout
+from kernode.viz.layout import node_positions
 
 
 def ask(client, path, **parameters):
@@ -40,7 +40,7 @@ def test_the_picture_has_every_node_where_the_layout_has_it(client, model):
     assert (n, c) == (2708, 7)
     assert len(reply.content) == 8 + 9 * n
     places = np.frombuffer(reply.content, "<u2", 2 * n, 8).reshape(n, 2) / 65535 * 2 - 1
-    assert np.abs(places - layout(on, "pca")).max() < 2e-5
+    assert np.abs(places - node_positions(on, "pca")).max() < 2e-5
     predicted = np.frombuffer(reply.content, "<u2", n, 8 + 4 * n)
     known = np.frombuffer(reply.content, "<u2", n, 8 + 6 * n)
     assert np.array_equal(predicted, on.calibrated().argmax(axis=1))
@@ -171,15 +171,15 @@ def test_numbers_that_are_classes_here_and_there_are_not_taken_for_the_same(cora
     model = kn.NodeKernelClassifier("k1", hidden=4, epochs=2, folds=2)
     other_target = np.arange(len(split.train)) % 3
     model.fit(split.train, other_target, graph=graph)
-    view = ExplorerState.of(model._on(None), plane="pca")
+    view = ExplorerState.of(model._on(None), layout="pca")
     assert view.class_names == ("0", "1", "2")
     assert (np.flatnonzero(view.known >= 0) == np.sort(split.train)).all()
     own = kn.NodeKernelClassifier("k1", hidden=4, epochs=2)
     own.fit(split.train, graph.labels[split.train], graph=graph, validation=split.validation)
-    assert ExplorerState.of(own._on(None), plane="pca").class_names == graph.class_names
+    assert ExplorerState.of(own._on(None), layout="pca").class_names == graph.class_names
     # Of another graph nobody knows what the numbers mean: nothing is said to be right or wrong.
     elsewhere = own._on(None).model.on(replace(graph, features=graph.features * 2))
-    assert (ExplorerState.of(elsewhere, plane="pca").known == -1).all()
+    assert (ExplorerState.of(elsewhere, layout="pca").known == -1).all()
     assert (EvaluationData.of(elsewhere).known == -1).all()
 
 

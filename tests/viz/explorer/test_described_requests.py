@@ -39,7 +39,7 @@ def about_real_nodes(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_no_request_is_a_server_error(model, mode):
-    described = app(model._on(None), plane="pca", hosts=("testserver", "localhost", "127.0.0.1"))
+    described = app(model._on(None), layout="pca", hosts=("testserver", "localhost", "127.0.0.1"))
     schema = schemathesis.openapi.from_asgi("/openapi.json", described)
     seen = set()
     for operation in schema.get_all_operations():

@@ -19,7 +19,7 @@ def running(model, port=0, wrap=lambda one: one):
     """Serve a model in a thread; gives the address."""
     import uvicorn
 
-    application = wrap(app(model._on(None), plane="pca"))
+    application = wrap(app(model._on(None), layout="pca"))
     server = uvicorn.Server(
         uvicorn.Config(application, port=port, log_level="error", timeout_graceful_shutdown=1)
     )

@@ -16,7 +16,7 @@ TOKEN = "a-token-nobody-guesses"
 @pytest.fixture(scope="module")
 def guarded(model):
     """A server that any name reaches, with a token."""
-    return app(model._on(None), plane="pca", hosts=None, token=TOKEN)
+    return app(model._on(None), layout="pca", hosts=None, token=TOKEN)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_browser_opens_the_address_with_the_token_once(visitor, model):
     assert "samesite=strict" in cookie.lower()
     assert visitor.get("/api/model").status_code == 200
     # Cookies belong to a host, not to a port: another server's has another name.
-    other = app(model._on(None), plane="pca", hosts=None, token="another-token")
+    other = app(model._on(None), layout="pca", hosts=None, token="another-token")
     with TestClient(other) as client:
         reply = client.get("/", params={"token": "another-token"}, follow_redirects=False)
     assert reply.headers["set-cookie"].split("=")[0] != cookie.split("=")[0]
@@ -68,9 +68,9 @@ def test_a_browser_opens_the_address_with_the_token_once(visitor, model):
 @pytest.mark.parametrize("token", ["", "short", "with a space in it", "schlüsselwort", "semi;colon;token"])
 def test_a_token_that_cannot_be_sent_is_refused(model, token):
     with refused("setting", setting="token"):
-        app(model._on(None), plane="pca", token=token)
+        app(model._on(None), layout="pca", token=token)
     with refused("missing", setting="token"):
-        app(model._on(None), plane="pca", hosts=None)
+        app(model._on(None), layout="pca", hosts=None)
 
 
 def test_pages_of_other_sites_get_no_answer(client):

@@ -142,7 +142,7 @@ class SetOptions:
 
     def method_changes(self, epochs: int | None = None) -> dict[str, Any]:
         """Changes of a variant, as :func:`kernode.models.changes.by_part` takes them."""
-        from kernode.cli.parts import parse_part  # here: maps and kernels import torch
+        from kernode.cli.expressions import parse_part  # here: maps and kernels import torch
         from kernode.config import changed
         from kernode.kernels import BaseKernel
         from kernode.maps import FeatureMap

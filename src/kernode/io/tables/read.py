@@ -491,7 +491,7 @@ class Tables:
             ends.weight, label, self.labels.names, tuple(left_out), tuple(notations),
             weight, self.labels.unknown, ends.prefixes, ends.negative,
         )  # fmt: skip
-        self.positions = _positions(self.options.positions, self.encoding)
+        self.positions = _position_count(self.options.positions, self.encoding)
         return values
 
     def _read_like(self, like: Encoding) -> dict[str, np.ndarray]:
@@ -574,7 +574,7 @@ class Tables:
         )
 
 
-def _positions(wanted: int | None, learned: Encoding) -> int:
+def _position_count(wanted: int | None, learned: Encoding) -> int:
     """How many positions describe a node: as asked for, or as nothing else does."""
     wanted = 0 if wanted is None else wanted
     if not isinstance(wanted, int | np.integer) or not 0 <= wanted <= _MOST_POSITIONS:

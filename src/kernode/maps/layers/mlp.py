@@ -83,7 +83,7 @@ def masked_product(x: Features, weight: Tensor, dropout: Dropout | None) -> Tens
     """X W with X masked for each replica: r × n × d."""
     if dropout is None:
         return multiply_shared(x, weight).transpose(0, 1)
-    function = _MaskedSparse if isinstance(x, SparseMatrix) else _MaskedDense
+    function = _MaskedSparse if isinstance(x, SparseMatrix) else _DropoutLinear
     out: Tensor = function.apply(x, weight, dropout)
     return out
 
@@ -110,7 +110,7 @@ class _MaskedSparse(torch.autograd.Function):
         return None, torch.stack(gradients), None
 
 
-class _MaskedDense(torch.autograd.Function):
+class _DropoutLinear(torch.autograd.Function):
     """A dense X: masks are kept, in a byte each, but only one replica's masked X is there at a time."""
 
     @staticmethod

@@ -33,7 +33,7 @@ from kernode.maps import (
     Standardized,
 )
 from kernode.models.variants import Catalogue, Choice, Found, Tuned, Variant, known_name
-from kernode.tasks.classes.instant import Instant
+from kernode.tasks.classes.kernel_ridge import Instant
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.training.settings import Training

@@ -24,7 +24,7 @@ from kernode.version import __version__
 from kernode.viz.explorer.answers import api
 from kernode.viz.explorer.middleware import Access, check_token, log
 from kernode.viz.explorer.state import ExplorerState
-from kernode.viz.layout import Plane
+from kernode.viz.layout import Layout
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _FOLDER = Path(__file__).parent / "static"
@@ -36,7 +36,7 @@ def app(
     *,
     token: str | None = None,
     hosts: Collection[str] | None = LOOPBACK,
-    plane: Plane = "tsne",
+    layout: Layout = "tsne",
     root_path: str = "",
     reload: Callable[[], NodeModelOnGraph] | None = None,
 ) -> FastAPI:
@@ -44,7 +44,7 @@ def app(
 
     - ``token``: required of every request; None: no token.
     - ``hosts``: names under which it answers, against DNS rebinding; None: any, which needs a token.
-    - ``plane``: layout of the nodes, computed here unless it is in the cache folder.
+    - ``layout``: layout of the nodes, computed here unless it is in the cache folder.
     - ``root_path``: the path under which a proxy shows it.
     - ``reload``: read the model again, on SIGHUP.
     """
@@ -58,7 +58,7 @@ def app(
         def load() -> None:
             assert reload is not None
             try:
-                app.state.explorer = ExplorerState.of(reload(), plane=plane).prepared()
+                app.state.explorer = ExplorerState.of(reload(), layout=layout).prepared()
                 log.info("the model was read again")
             except KernodeError as error:
                 log.error("the model was not read again, and the old one stays: %s", error)
@@ -82,7 +82,7 @@ def app(
         # Requests are reported in /metrics alone: addresses name nodes.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    found.state.explorer = ExplorerState.of(on, plane=plane).prepared()
+    found.state.explorer = ExplorerState.of(on, layout=layout).prepared()
     found.include_router(api)
     found.mount("/static", StaticFiles(directory=_FOLDER))
     _add_pages(found)

@@ -14,7 +14,7 @@ from kernode.explain.explain import explain_node, feature_names
 from kernode.explain.what_if import require_new_graphs
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.viz.evaluation import EvaluationData
-from kernode.viz.layout import layout
+from kernode.viz.layout import node_positions
 
 _LISTED = 200  # values of a category that a form offers
 _STEPS = 65535  # of a coordinate in the picture: finer than any screen
@@ -38,7 +38,7 @@ class ExplorerState(EvaluationData):
     @cached_property
     def points(self) -> np.ndarray:
         """Coordinates of every node, by all runs: n × 2, within [−1, 1]."""
-        return layout(self.on, self.plane)
+        return node_positions(self.on, self.layout)
 
     @cached_property
     def by_position(self) -> NodeModelOnGraph:

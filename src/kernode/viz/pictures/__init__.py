@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernode.estimators.nodes import NodeKernelEstimator
     from kernode.graph import Graph
     from kernode.viz.evaluation import EvaluationData
-    from kernode.viz.layout import Plane
+    from kernode.viz.layout import Layout
 
 _MODULES = {  # in the order of the report
     "embedding": "embedding", "confusion": "confusion", "reliability": "confidence", "coverage": "confidence",
@@ -56,7 +56,7 @@ class Picture:
         X: Any = None,
         y: Any = None,
         *,
-        plane: Plane | None = None,
+        layout: Layout | None = None,
         graph: Graph | None = None,
         axes: Axes | None = None,
     ) -> Axes:
@@ -64,7 +64,7 @@ class Picture:
 
         - ``X``, ``y``: nodes and their classes. Without X: the model's test nodes, which ``kernode fit``
           stores. Without y: the graph's classes.
-        - ``plane``: layout of the nodes, "tsne" (the default) or "pca".
+        - ``layout``: layout of the nodes, "tsne" (the default) or "pca".
         - ``graph``: another graph than the one that the model was trained on.
         """
         from kernode.estimators.nodes import NodeKernelEstimator
@@ -78,10 +78,10 @@ class Picture:
                 "setting",
                 setting="model",
             )
-        for name, value in (("X", X), ("y", y), ("plane", plane)):
+        for name, value in (("X", X), ("y", y), ("layout", layout)):
             if value is not None and name not in self.takes:
                 raise InputError(f"{self.name} does not take {name}.", "no-effect", setting=name)
-        data = self.data(EvaluationData.of(model._on(graph), X, y, plane=plane or "tsne"))
+        data = self.data(EvaluationData.of(model._on(graph), X, y, layout=layout or "tsne"))
         with our_style():
             if axes is None:
                 from matplotlib import pyplot

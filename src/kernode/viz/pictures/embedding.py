@@ -60,8 +60,8 @@ def _draw(axes: Axes, data: Embedding) -> None:
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=columns, **_LEGEND)
     x, y = np.maximum(np.abs(data.points).max(axis=0), 0.5) + 0.05  # a plane may be flat
     axes.set(xlim=(-x, x), ylim=(-y, y), aspect="equal", xticks=[], yticks=[])
-    plane, of = _PLANES[data.evaluation.plane], data.evaluation.shown_runs
-    axes.set_xlabel(f"{plane} of $\\bar{{K}}$, {of}", color=QUIET, fontsize=7.5)
+    layout, of = _PLANES[data.evaluation.layout], data.evaluation.shown_runs
+    axes.set_xlabel(f"{layout} of $\\bar{{K}}$, {of}", color=QUIET, fontsize=7.5)
 
 
 def _chart(data: Embedding) -> Chart:
@@ -124,5 +124,5 @@ EMBEDDING = Picture(
     draw=_draw,
     chart=_chart,
     chart_settings={"most": 20_000},  # the page must stay small
-    takes=("plane",),
+    takes=("layout",),
 )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernode import storage
-from kernode.cli.parts import known_parts, parse_part
+from kernode.cli.expressions import known_parts, parse_part
 from kernode.errors import InputError
 from kernode.kernels import RBF, BaseKernel, Linear, Normalized, Polynomial, Product, Sum
 from kernode.maps import GAT, GCN, FeatureMap, HopMLP
