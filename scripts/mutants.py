@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src/kernode"
 RESULTS = ROOT / "results/mutants.json"
 SEED = 33
-EACH = 40  # mutants of a room
+EACH = 40  # mutants of a package
 AT_A_TIME = 2
 SECONDS = 20  # of processor time that the tests of one mutant take without it, at most
 HANGS = 20  # seconds more, and five times as long: then it hangs, which is seen as well
@@ -50,8 +50,8 @@ ROOMS = {
     ],
 }
 TESTS = [  # one process each
-    ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_equation_7.py", "tests/compute/test_fused.py",
-     "tests/search/test_estimate.py", "tests/tasks/links", "tests/metrics", "src/kernode/hops"],
+    ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_equation_7.py",
+     "tests/compute/test_fused.py", "tests/search/test_estimate.py", "tests/tasks/links", "tests/metrics", "src/kernode/hops"],
     ["tests/losses", "tests/kernels", "tests/robustness/test_malicious_files.py", "tests/tasks/classes",
      "src/kernode/kernels", "src/kernode/losses", "src/kernode/tasks/classes"],
 ]  # fmt: skip
@@ -63,7 +63,7 @@ IMPORTED = (
 
 
 def sample() -> dict[str, list[Mutant]]:
-    """As many mutants from each room, by a hash of their text: an edit elsewhere leaves the sample alone."""
+    """As many mutants from each package, by a hash of their text: an edit elsewhere leaves the sample alone."""
 
     def drawn(mutant: Mutant) -> str:
         return hashlib.sha256(f"{SEED} {mutant.key}".encode()).hexdigest()
@@ -176,7 +176,7 @@ def together(jobs: Iterator[tuple[Any, int, Path]]) -> Iterator[tuple[Any, Any]]
 
 
 def baseline(targets: list[str]) -> dict[str, Any]:
-    """The tests without a mutant: their times, and which of them run which lines of the rooms."""
+    """The tests without a mutant: their times, and which of them run which lines of the packages."""
     import coverage
 
     files = [str(path) for paths in ROOMS.values() for path in paths]
@@ -294,7 +294,7 @@ def main() -> None:
     """Try all, or those that were left, and write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--survivors", action="store_true", help="try again those that nothing saw")
-    parser.add_argument("--first", type=int, metavar="N", help="the first N of each room, and write nothing")
+    parser.add_argument("--first", type=int, metavar="N", help="the first N of each package, and write nothing")
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TRITON_INTERPRET": "1"}
     os.chdir(ROOT)
