@@ -51,7 +51,8 @@ ROOMS = {
 }
 TESTS = [  # one process each
     ["tests/hops", "tests/ranks/test_shares.py", "tests/maps/test_equation_7.py",
-     "tests/compute/test_fused.py", "tests/search/test_estimate.py", "tests/tasks/links", "tests/metrics", "src/kernode/hops"],
+     "tests/compute/test_fused.py", "tests/search/test_estimate.py", "tests/tasks/links", "tests/metrics",
+     "src/kernode/hops"],
     ["tests/losses", "tests/kernels", "tests/robustness/test_malicious_files.py", "tests/tasks/classes",
      "src/kernode/kernels", "src/kernode/losses", "src/kernode/tasks/classes"],
 ]  # fmt: skip
@@ -63,7 +64,7 @@ IMPORTED = (
 
 
 def sample() -> dict[str, list[Mutant]]:
-    """As many mutants from each package, by a hash of their text: an edit elsewhere leaves the sample alone."""
+    """As many mutants from each package, by a hash of their text: edits elsewhere change no draw."""
 
     def drawn(mutant: Mutant) -> str:
         return hashlib.sha256(f"{SEED} {mutant.key}".encode()).hexdigest()
@@ -294,7 +295,7 @@ def main() -> None:
     """Try all, or those that were left, and write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--survivors", action="store_true", help="try again those that nothing saw")
-    parser.add_argument("--first", type=int, metavar="N", help="the first N of each package, and write nothing")
+    parser.add_argument("--first", type=int, metavar="N", help="the first N of each, and write nothing")
     options = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "TRITON_INTERPRET": "1"}
     os.chdir(ROOT)

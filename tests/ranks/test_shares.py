@@ -69,12 +69,12 @@ def shares(graph, bounds):
     found = [worker.cut(graph, Ranks(rank, len(bounds) - 1), bounds) for rank in range(len(bounds) - 1)]
     for one in found:
         vars(one)["degrees"] = np.asarray(graph.adjacency.sum(axis=1), np.float64)
-        vars(one)["each"] = lambda rows, of=found: others_rows(of, rows)
+        vars(one)["rows_by_rank"] = lambda rows, of=found: others_rows(of, rows)
     return found
 
 
 def others_rows(of, rows):
-    """What each rank would tell: the same kind of rows as are asked for, of every share."""
+    """Rows of every share, computed like the given ones."""
     for one in of:
         at = slice(one.start, one.stop)
         yield at, STEPS[rows.dtype.kind][at].tocsr()
