@@ -21,7 +21,7 @@ from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.models.changes import PARTS, by_part, combined, part_of
 from kernode.models.model import History, Model
-from kernode.training.callbacks import Callback, Verbose
+from kernode.training.callbacks import Callback, NotebookBar, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
@@ -195,6 +195,8 @@ class KernelEstimator(BaseEstimator):
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         if whole("verbose", self.verbose, 0):
             callbacks = (*callbacks, Verbose(self.verbose))
+        elif NotebookBar.is_wanted():
+            callbacks = (*callbacks, NotebookBar())
         return Run(
             seeds, TensorOptions.of(training.precision, self.device), callbacks, threads=training.threads
         )

@@ -50,7 +50,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     - ``device``: "auto", "cpu", "cuda" or "cuda:1".
     - ``callbacks``: what watches training, one or a list, such as :class:`~kernode.Checkpoint`.
     - ``verbose``: 1 prints now and then how far a fit is that takes more than two seconds, 2 nearly every
-      epoch. The log "kernode" (:mod:`logging`) has what is trained, and chosen why.
+      epoch; in a notebook 0 shows a progress bar. The log "kernode" (:mod:`logging`) has trainings and
+      choices.
 
     >>> import kernode as kn
     >>> graph, split = kn.load("cora", split="fastgcn")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from kernode.training.loop import TrainingLoop
 
 _SECONDS = {1: 2.0, 2: 0.1}  # between two lines, by verbosity
+_SHORT_FIT = 2.0  # seconds: shorter fits show no bar in a notebook
+_BAR_SECONDS = 0.2  # between two updates of a notebook's bar
 
 
 class Callback:
@@ -68,6 +71,42 @@ class Verbose(Callback):
             line = describe_epoch(loop.name, loop.epoch, loop.epochs, loop.latest)
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
+
+
+class NotebookBar(Callback):
+    """Show one progress bar below a notebook's cell, in fits of more than two seconds."""
+
+    def __init__(self) -> None:
+        self._started, self._last = time.monotonic(), 0.0
+        self._shown: Any = None
+
+    @staticmethod
+    def is_wanted() -> bool:
+        """Return whether this process is the kernel of a notebook."""
+        ipython = sys.modules.get("IPython")
+        return ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None
+
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """Update the bar, if the last update is old enough."""
+        now = time.monotonic()
+        if now - self._started >= _SHORT_FIT and now - self._last >= _BAR_SECONDS:
+            self._last = now
+            self._show(loop)
+
+    def on_fit_end(self, loop: TrainingLoop) -> None:
+        """Show the last epoch."""
+        if self._shown is not None and loop.epoch:
+            self._show(loop)
+
+    def _show(self, loop: TrainingLoop) -> None:
+        from IPython.display import HTML, display
+
+        line = escape(describe_epoch(loop.name, loop.epoch, loop.epochs, loop.latest))
+        bar = HTML(f'<progress value="{loop.epoch}" max="{loop.epochs}"></progress> {line}')
+        if self._shown is None:
+            self._shown = display(bar, display_id=True)
+        else:
+            self._shown.update(bar)
 
 
 class EpochLog(Callback):
