@@ -32,7 +32,7 @@ def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
         assert values["accuracy_mean"] == pytest.approx(np.mean(values["runs"]), abs=1e-3)
         assert values["accuracy_std"] == pytest.approx(np.std(values["runs"], ddof=1), abs=1e-3)
         assert len(values["runs"]) == 2
-        assert values["ensemble_accuracy"] is None  # the runs have their own splits
+        assert values["ensemble_accuracy"] is None  # the replicas have their own splits
     assert len(report["hop_weights"]) == 3
     assert report["seconds_total"] > report["seconds_per_epoch"] > 0
     assert report["peak_memory_mb"] > 100
@@ -42,8 +42,8 @@ def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_fi
     status, out, _ = kernode("fit", graph_file, *QUICK)
     assert status == 0
     chosen = NodeModel.load("clusters.safetensors")
-    assert f"clusters · {chosen.variant} · split jk (54 / 18 / 18) · 2 runs, seeds 0-1" in out
-    assert "chosen once for all runs; their validation and test nodes overlap" in out
+    assert f"clusters · {chosen.variant} · split jk (54 / 18 / 18) · 2 replicas, seeds 0-1" in out
+    assert "chosen once for all replicas; their validation and test nodes overlap" in out
     tried = dict(chosen.chosen_by_validation)
     assert (
         f"chosen by validation {chosen.variant}, accuracy {tried.pop(chosen.variant):.2f} % after 8 epochs\n"

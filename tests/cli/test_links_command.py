@@ -25,7 +25,7 @@ def test_json_is_one_object_with_the_variant(kernode, graph_file):
 
 def test_people_read_the_figures(kernode, graph_file):
     _, out, _ = kernode("links", graph_file, *QUICK, "--epochs", 3, "--seed", 4)
-    assert "clusters · links by auto · 2 runs, seeds 4-5" in out
+    assert "clusters · links by auto · 2 replicas, seeds 4-5" in out
     assert "test AUC" in out
 
 

@@ -186,3 +186,43 @@ def test_classes_may_be_given_by_the_graphs_names_or_numbers_and_no_others():
         strange = [9] if isinstance(y[0], str) else ["tea"]
         with refused("unknown", what="class", setting="y", name=strange[0]):
             model.score(split.test[:2], [other[0].item(), *strange])
+
+
+LONG = "a class with a name of more than twenty-two characters"
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_the_text_of_a_report_has_its_figures(replicas):
+    names = ("short", LONG, "another")
+    graph = replace(CLUSTERS, class_names=names)
+    model = kn.NodeKernelClassifier("k3", epochs=3, replicas=replicas, device="cpu").fit(
+        graph=graph, split=SPLIT
+    )
+    report = model.report()
+    test, lines = report["test"], str(report).splitlines()
+    together = f"(all replicas together: {test['ensemble_accuracy'] or 0:.2f} %)"
+    assert any(together in line for line in lines) == (replicas == 2)
+    (similar,) = (line for line in lines if line.startswith("similar nodes"))
+    assert f"{test['similarity']['map']:.2f}" in similar
+    assert ("±" in similar) == (replicas == 2)
+    shown = {"short": "short", LONG: f"{LONG[:21]}…", "another": "another"}
+    for i, one in enumerate(test["classes"]):
+        (line,) = (line for line in lines if line.startswith(f"{shown[one['class']]} "))
+        counts = dict(zip(names, test["confusion"][i], strict=True))
+        wrong = {other: count for other, count in counts.items() if other != one["class"]}
+        if any(wrong.values()):
+            assert line.split()[-1] in {
+                word.split()[-1]
+                for other, count in wrong.items()
+                if count == max(wrong.values())
+                for word in (other, f"{shown[other][:17]}…")
+            }
+    seconds = model.model_.seconds / len(model.history_["loss"])
+    assert report["seconds_per_epoch"] == pytest.approx(seconds, abs=1e-5)
+
+
+@pytest.mark.parametrize(("split", "overlap"), [("0.5/0.25/0.25", True), (SPLIT, False)])
+def test_a_choice_over_splits_that_overlap_says_so(split, overlap):
+    model = kn.NodeKernelClassifier(epochs=2, replicas=2, device="cpu").fit(graph=CLUSTERS, split=split)
+    text = str(model.report())
+    assert ("chosen once for all replicas; their validation and test nodes overlap" in text) == overlap

@@ -48,3 +48,8 @@ def test_a_kernel_is_its_own_copy_and_pickles_without_what_it_computed():
     assert copy.deepcopy(kernel) is copy.copy(kernel) is kernel
     assert len(pickle.dumps(kernel)) == fresh
     assert np.array_equal(pickle.loads(pickle.dumps(kernel)).gram(), before)
+
+
+def test_called_it_is_the_gram_matrix_of_two_lists():
+    kernel = NodeKernel(RBF(), vectors())
+    assert np.array_equal(kernel([0, 1, 2], [4]), kernel.gram([0, 1, 2], [4]))

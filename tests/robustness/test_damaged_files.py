@@ -80,12 +80,12 @@ def kinds(tmp_path_factory):
         arrays |= {f"adj_{part}": getattr(GRAPH.adjacency, part) for part in ("data", "indices", "indptr")}
         np.savez_compressed(folder / "benchmark.npz", **arrays)
         on = nodes._on(None)
-        drawn = layout.layout(on, "pca")
+        drawn = layout.node_positions(on, "pca")
         (cached,) = (folder / "cache" / "layouts").iterdir()
 
         def layout_again(path):  # a damaged cache is computed again without a word, to the same layout
             cached.write_bytes(path.read_bytes())
-            found = layout.layout(on, "pca")
+            found = layout.node_positions(on, "pca")
             assert np.array_equal(found, drawn)
             return _plain(found)
 

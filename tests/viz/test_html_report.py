@@ -163,10 +163,10 @@ def test_calibration_is_that_of_the_answers_in_the_charts(clusters, cache):
     together = Contents(EvaluationData.of(model._on(None), np.arange(60, 90), layout="pca"))
     ensemble = together.figures["calibration"]["ensemble"]
     assert together.calibration["coverage"] == ensemble["coverage"]
-    assert "2 runs together" in together.headline[-1][2]
+    assert "2 replicas together" in together.headline[-1][2]
     text = Page(render(together, "title")).text
-    assert "at least this probability count (2 runs together)" in text
-    assert "Their error (2 runs together)" in text
+    assert "at least this probability count (2 replicas together)" in text
+    assert "Their error (2 replicas together)" in text
 
 
 def test_errors_are_sentences(command, graph_path, folder):

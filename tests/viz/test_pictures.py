@@ -98,7 +98,7 @@ def test_the_gram_matrix_is_in_the_order_of_classes_and_of_one_runs_test_nodes(e
     same = [(i, j) for i in range(len(nodes)) for j in range(len(nodes)) if i != j]
     within = [slow[i, j] for i, j in same if clusters.labels[nodes[i]] == clusters.labels[nodes[j]]]
     assert shown.within == pytest.approx(np.mean(within))
-    assert shown.of == f"{len(nodes)} test nodes, the first of 2 runs"
+    assert shown.of == f"{len(nodes)} test nodes, the first of 2 replicas"
 
 
 def test_nodes_are_marked_by_part_and_coloured_by_known_or_predicted_class(odd_model, cache):

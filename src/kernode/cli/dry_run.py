@@ -51,7 +51,7 @@ def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOpti
 
 def _print(estimated: Estimate, variant: str) -> None:
     sizes, seconds, replicas = estimated.sizes, estimated.seconds, estimated.run.replicas
-    runs = f"{replicas:,} runs" if replicas > 1 else "1 run"
+    runs = f"{replicas:,} replicas" if replicas > 1 else "1 replica"
     counted = f"{sizes.nodes:,} nodes, {sizes.edges:,} edges, {sizes.features:,} features"
     device = estimated.run.options.device.type
     say(f"[bold]{escape(sizes.name)}[/] · {variant} · {counted} · {runs} · {device}")

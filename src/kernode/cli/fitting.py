@@ -110,7 +110,7 @@ def print_report(
 ) -> None:
     """Print figures, time, memory, the model's file, and the next command, if there is one."""
     r, seed = report["replicas"], report["seed"]
-    runs = f"{r} runs, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 run, seed {seed}"
+    runs = f"{r} replicas, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 replica, seed {seed}"
     say(f"[bold]{escape(report['dataset'])}[/] · {escape(title)} · {runs}")
     for line in lines:
         say(f"  {escape(line)}")

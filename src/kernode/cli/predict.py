@@ -39,7 +39,7 @@ def predict(
     """Predict the class of every node, with probabilities.
 
     Each row has the node, its class, the class in the data, and the probability of each class.
-    Probabilities are those of all runs together, calibrated on the nodes that validated them. Tables are
+    Probabilities are those of all replicas together, calibrated on the nodes that validated them. Tables are
     read as those that the model learned from. New nodes and edges are added to the model's graph, which
     it has after `kernode fit --with-graph`, or which is given; nothing is trained again.
 

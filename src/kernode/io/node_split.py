@@ -280,7 +280,7 @@ def read_splits(path: str | os.PathLike[str], graph: Graph, seeds: Iterable[int]
     if max(seeds, default=0) >= count > 1:
         sentence = (
             f"{path.name} has {count} splits, for seeds 0 to {count - 1}, and none for seed {max(seeds)}. "
-            "Train fewer runs, or start from a smaller seed."
+            "Train fewer replicas, or start from a smaller seed."
         )
         raise InputError(sentence, "too-few", setting="random_state")
     splits = {

@@ -29,7 +29,7 @@ _NONE = np.empty((1, 0), np.int64)
 
 @dataclass(frozen=True)
 class NodeParts:
-    """Training, validation and test nodes: one row per run, or a single row that all runs share."""
+    """Training, validation and test nodes: one row per replica, or a single row that all replicas share."""
 
     train: np.ndarray  # q × m
     validation: np.ndarray | None  # q × v; None: not known
@@ -60,7 +60,7 @@ class NodeParts:
 
     @property
     def own_splits(self) -> bool:
-        """True if runs have their own splits: a test node of one may be a training node of another."""
+        """True if replicas have their own splits: a test node of one may be a training node of another."""
         return len(self.train) > 1
 
     def of_nodes(self, n: int, run: int = 0) -> np.ndarray:
@@ -80,7 +80,7 @@ class NodeParts:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predictions for the test nodes, those of all runs in a row if their splits differ: m each."""
+    """Predictions for the test nodes, those of all replicas in a row if their splits differ: m each."""
 
     truth: np.ndarray
     predicted: np.ndarray
@@ -147,14 +147,14 @@ class EvaluationData:
 
     @cached_property
     def chances(self) -> np.ndarray:
-        """Calibrated class probabilities, the mean of all runs: n × c."""
+        """Calibrated class probabilities, the mean of all replicas: n × c."""
         return self.on.calibrated()
 
     @cached_property
     def shown(self) -> NodeModelOnGraph:
-        """The runs that embedding and Gram matrix show: all, or the first if runs have their own splits.
+        """The replicas that embedding and Gram matrix show: all, or the first of several with own splits.
 
-        A test node of one run may be a training node of another, so that the mean of all runs knows it.
+        A test node of one run may be a training node of another, so that the mean of all replicas knows it.
         """
         return self.on.of_replicas([0]) if self.parts.own_splits else self.on
 
@@ -163,8 +163,8 @@ class EvaluationData:
         """The same in words."""
         r = len(self.model.seeds)
         if r == 1:
-            return "one run"
-        return f"the first of {r} runs" if len(self.shown.model.seeds) == 1 else f"{r} runs together"
+            return "one replica"
+        return f"the first of {r} replicas" if len(self.shown.model.seeds) == 1 else f"{r} replicas together"
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -186,17 +186,17 @@ class EvaluationData:
 
     @cached_property
     def predictions(self) -> Predictions:
-        """Predictions for the test nodes: the mean of all runs, or each run if their test nodes differ."""
+        """Predictions for the test nodes: the mean of all replicas, or of each if test nodes differ."""
         by_run, model = self.test_probabilities, self.model
         assert self.truth is not None
         r = len(by_run)
         if len(self.test_nodes) == 1:
             chances, truth = model.calibrated(by_run.mean(axis=0)), self.truth[0]
-            of = "one run" if r == 1 else f"{r} runs together"
+            of = "one replica" if r == 1 else f"{r} replicas together"
         else:
             by_run = by_run if model.calibration is None else model.calibration.of_runs(by_run)
             chances, truth = by_run.reshape(-1, by_run.shape[-1]), self.truth.ravel()
-            of = f"{r} runs, each on test nodes of its own"
+            of = f"{r} replicas, each on test nodes of its own"
         return Predictions(truth, chances.argmax(axis=1), chances.max(axis=1).astype(np.float64), of)
 
     @cached_property

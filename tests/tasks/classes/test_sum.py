@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import kernode as kn
 from kernode.explain.explain import explain_node, explain_pair
 from kernode.models.fit import fit_candidates
+from kernode.tasks.classes.calibration import fit_calibration
 from kernode.tasks.classes.sum import KernelSum, _member, assembled, greedy_counts
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 
@@ -140,6 +141,27 @@ def test_members_of_one_graph_are_left_out_on_another(members):
     assert names.isdisjoint({"structure", "neighbours", "instant"})
     assert sum(one.weight for one in elsewhere.model.method.members) == pytest.approx(1)
     np.testing.assert_allclose(elsewhere.probabilities().sum(axis=-1), 1, atol=1e-9)
+
+
+@pytest.mark.parametrize(("room", "all_are_tried"), [(0, True), (-1, False)])
+def test_on_a_large_graph_a_cpu_tries_sums_over_hops_alone(room, all_are_tried, monkeypatch):
+    graph = random_graph(3)
+    entries = graph.adjacency.nnz + graph.features.size
+    monkeypatch.setattr("kernode.tasks.classes.sum._LARGE", entries + room)
+    model = kn.NodeKernelClassifier("sum", epochs=2, device="cpu")
+    model.fit(np.arange(30), graph.labels[:30], graph=graph, validation=np.arange(30, 50))
+    assert ({"stages", "features"} <= set(model.model_.epochs_tried)) == all_are_tried
+    assert {"hops", "diffusion"} <= set(model.model_.epochs_tried)
+
+
+def test_instant_is_calibrated_by_scores_that_never_saw_the_node():
+    graph = random_graph(4)
+    on = kn.NodeKernelClassifier("instant").fit(np.arange(30), graph.labels[:30], graph=graph)._on(None)
+    scores = 10 * on.model.parameters["left_out"].double().numpy()
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    expected = fit_calibration(probabilities, graph.labels[None, :30], 30)
+    assert on.model.calibration.together.temperature == pytest.approx(expected.together.temperature, rel=1e-3)
+    assert on.model.calibration.together.floor == pytest.approx(expected.together.floor, abs=1e-3)
 
 
 def test_scores_of_instant_left_out_are_those_of_a_ridge_that_never_saw_the_node():

@@ -172,7 +172,7 @@ def calibration_report(
     """Calibration of replicas' probabilities (r × t × c) for nodes (q × t) with true classes (q × t).
 
     Errors of single replicas, their mean, and what chance explains of that mean. Bins and coverage
-    count the nodes of all runs. ``ensemble`` has the same of all runs together, where they share nodes.
+    count the nodes of all runs. ``ensemble`` has the same of all replicas together, where they share nodes.
     """
     calibrated = by_run if calibration is None else calibration.of_runs(by_run)
     figures = {
@@ -244,7 +244,9 @@ def fit_lines(report: dict[str, Any]) -> list[str]:
     if report["hop_weights"]:
         shown = ["–" if weight is None else f"{weight:.2f}" for weight in report["hop_weights"]]
         empty = "; –: no such term" if "–" in shown else ""
-        found.append(f"{'hop weights ω':<20} {'  '.join(shown)}   (at 0, 1, … hops; mean of the runs{empty})")
+        found.append(
+            f"{'hop weights ω':<20} {'  '.join(shown)}   (at 0, 1, … hops; mean of the replicas{empty})"
+        )
     return found
 
 
@@ -267,7 +269,7 @@ def _choice_lines(report: dict[str, Any]) -> list[str]:
         found.append(f"{'':<20} not: {', '.join(f'{name} {figure}' for name, figure in after.items())}")
     test = report["test"]
     if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:
-        found.append(f"{'':<20} chosen once for all runs; their validation and test nodes overlap")
+        found.append(f"{'':<20} chosen once for all replicas; their validation and test nodes overlap")
     return found
 
 
@@ -307,13 +309,13 @@ def _short(name: str, width: int) -> str:
 
 
 def all_runs(figures: dict[str, Any]) -> str:
-    """The accuracy of several runs together, where they share nodes."""
+    """The accuracy of several replicas together, where they share nodes."""
     together = figures["ensemble_accuracy"] if len(figures["runs"]) > 1 else None
-    return "" if together is None else f"   (all runs together: {together:.2f} %)"
+    return "" if together is None else f"   (all replicas together: {together:.2f} %)"
 
 
 def percent(figures: dict[str, Any], name: str, runs: int) -> str:
-    """Mean and, of several runs, spread."""
+    """Mean and, of several replicas, spread."""
     spread = f" ± {figures[f'{name}_std']:.2f}" if runs > 1 else ""
     return f"{figures[f'{name}_mean']:.2f}{spread} %"
 

@@ -37,7 +37,7 @@ class ExplorerState(EvaluationData):
 
     @cached_property
     def points(self) -> np.ndarray:
-        """Coordinates of every node, by all runs: n × 2, within [−1, 1]."""
+        """Coordinates of every node, by all replicas: n × 2, within [−1, 1]."""
         return node_positions(self.on, self.layout)
 
     @cached_property

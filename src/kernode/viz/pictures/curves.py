@@ -1,4 +1,4 @@
-"""Losses, validation scores and hop weights ω_h over epochs: the mean of the runs, and their spread."""
+"""Losses, validation scores and hop weights ω_h over epochs: the mean of the replicas, and their spread."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Curves:
     axis: str
 
     def lines(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """Title, mean and standard deviation over the runs (E each)."""
+        """Title, mean and standard deviation over the replicas (E each)."""
         return [
             (title, runs.mean(axis=1), runs.std(axis=1, ddof=1) if runs.shape[1] > 1 else 0 * runs[:, 0])
             for title, runs in self.values.items()

@@ -132,13 +132,13 @@ class Contents:
         figures, r = self.figures, len(self.evaluation.model.seeds)
         if figures is None:
             return []
-        of = f"{figures['nodes']:,} test nodes" + (f", mean ± spread of {r} runs" if r > 1 else "")
+        of = f"{figures['nodes']:,} test nodes" + (f", mean ± spread of {r} replicas" if r > 1 else "")
         low, high = figures["interval_95"]
         remark = f"{of}; 95 % interval {low:.1f} to {high:.1f}"
         found = [("Test accuracy", percent(figures, "accuracy", r), remark)]
         if r > 1 and figures["ensemble_accuracy"] is not None:
             together = f"{figures['ensemble_accuracy']:.2f} %"
-            found.append(("All runs together", together, "the answers of predict"))
+            found.append(("All replicas together", together, "the answers of predict"))
         found.append(("Macro F1", percent(figures, "macro_f1", r), "mean over the classes"))
         calibration = self.calibration
         remark = f"chance alone gives {calibration['by_chance']:.1f} %"
@@ -179,14 +179,14 @@ class Contents:
 
     @property
     def calibration(self) -> dict[str, Any]:
-        """Calibration on test nodes: of the mean of all runs, as in the charts, or of each run.
+        """Calibration on test nodes: of the mean of all replicas, as in the charts, or of each replica.
 
         ``of``: which runs, if there are several.
         """
         assert self.figures is not None
         figures: dict[str, Any] = self.figures["calibration"]
         r = len(self.evaluation.model.seeds)
-        of = f"{r} runs together" if figures["ensemble"] else f"mean of {r} runs"
+        of = f"{r} replicas together" if figures["ensemble"] else f"mean of {r} replicas"
         return figures | (figures["ensemble"] or {}) | {"of": of if r > 1 else ""}
 
     @property
