@@ -54,6 +54,7 @@ TESTS = [  # one process each
      "tests/compute/test_fused.py", "tests/search/test_estimate.py", "tests/tasks/links", "tests/metrics",
      "src/kernode/hops"],
     ["tests/losses", "tests/kernels", "tests/robustness/test_malicious_files.py", "tests/tasks/classes",
+     "tests/estimators/test_report.py",
      "src/kernode/kernels", "src/kernode/losses", "src/kernode/tasks/classes"],
 ]  # fmt: skip
 IMPORTED = (
