@@ -11,5 +11,5 @@ def test_every_public_name_is_there():
 def test_every_variant_is_summarised():
     from kernode.descriptions import DESCRIPTIONS
 
-    assert set(DESCRIPTIONS) == {*kn.VARIANTS, "auto", "sum", "similarity"}
+    assert set(DESCRIPTIONS) == {*kn.VARIANTS, "auto", "best", "fast", "similarity"}
     assert all(len(text) < 100 for text in DESCRIPTIONS.values())

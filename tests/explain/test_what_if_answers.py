@@ -36,7 +36,7 @@ def some_edit(node):
         {"map": kn.maps.GCN((4,))},
         {"variant": "gcn-tuned"},
         {"variant": "k1"},  # nearest centroids stay as they were trained
-        {"variant": "sum"},
+        {"variant": "auto"},
     ],
 )
 def test_the_answer_is_that_of_the_model_on_the_edited_graph(settings):

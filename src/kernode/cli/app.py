@@ -40,7 +40,21 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-_SHOWN = ("auto", "sum", "instant", "similarity", "k1", "k2", "k3", "n1", "gcn", "gat", "appnp", "mlp")
+_SHOWN = (
+    "auto",
+    "best",
+    "fast",
+    "instant",
+    "similarity",
+    "k1",
+    "k2",
+    "k3",
+    "n1",
+    "gcn",
+    "gat",
+    "appnp",
+    "mlp",
+)
 _VARIANTS = (
     f"Variants: {', '.join(_SHOWN)} and {len(DESCRIPTIONS) - len(_SHOWN)} more; the documentation's page "
     "Variants says what each is."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -41,7 +42,7 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
 from kernode.tasks.classes.sum import fit_sum
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
-from kernode.tasks.classes.variants import candidates, is_sum, settings_key
+from kernode.tasks.classes.variants import BEST, candidates, is_sum, settings_key
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
 
@@ -96,12 +97,11 @@ class NodeKernelEstimator(KernelEstimator):
             task = self._task(X, y, graph, validation, sample_weight, run)
         warn_of_single_nodes(task)
         sums = is_sum(self.variant) and len(methods) > 1
+        fit = partial(fit_sum, thorough=str(self.variant).lower() == BEST) if sums else fit_candidates
         if name == ALL_LABELLED or (X is not None and validation is None):
-            on = fit_in_folds(task, methods, sums=sums).with_metadata(split=name)
-        elif sums and task.validates:
-            on = fit_sum(task, methods, split=name)
+            on = fit_in_folds(task, methods, fit).with_metadata(split=name)
         else:
-            on = fit_candidates(task, methods, split=name)
+            on = (fit if task.validates else fit_candidates)(task, methods, split=name)
         if sums:
             on = on.with_metadata(variant=str(self.variant).lower())
         advise_more_epochs(on.model, on.model.training.select_by)

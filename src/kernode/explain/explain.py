@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from kernode.explain.explanation import (
     Shown,
     mean_and_spread,
 )
-from kernode.explain.parts import Row, largest, largest_pairs
+from kernode.explain.parts import Row, feature_names, largest, largest_pairs
 from kernode.graph import Graph, typed_names
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.sum import KernelSum, member_parameters
@@ -233,14 +232,3 @@ def names_of(graph: Graph, nodes: Any) -> list[Any]:
     """Return names of nodes, integers if all names are; positions in a graph without names."""
     nodes = np.asarray(nodes, dtype=np.int64)
     return nodes.tolist() if graph.node_names is None else typed_names(graph.node_names)[nodes].tolist()
-
-
-def feature_names(graph: Graph) -> Sequence[str]:
-    """Names of the columns of X: those of tables, or numbers."""
-    encoding = graph.encoding
-    return _numbered(graph.n_features) if encoding is None else encoding.feature_names
-
-
-@lru_cache(maxsize=8)
-def _numbered(columns: int) -> tuple[str, ...]:
-    return tuple(f"feature {i}" for i in range(columns))

@@ -8,9 +8,9 @@ would happen without it: units could switch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,8 +95,8 @@ def summand(
     """Take g(v) of one map apart; ``known_g``: g(v) itself, r × d."""
     names = None
     if isinstance(feature_map, OnColumns):
-        graph = feature_map.on(graph)
-        names, feature_map = _column_names(feature_map, graph), feature_map.map
+        names, graph = _column_names(feature_map, graph), feature_map.on(graph)
+        feature_map = feature_map.map
     inner: Any = feature_map.unwrapped
     if isinstance(inner, SmoothedKernel):  # an exponential does not split: all of g(v) is the node's own
         first = known_g.double().cpu()[None].requires_grad_()
@@ -179,9 +179,22 @@ def _require_linear(inner: FeatureMap, parameters: Parameters) -> None:
 
 def _column_names(feature_map: OnColumns, graph: Graph) -> tuple[str, ...]:
     if feature_map.columns == "structure":
-        return structure_names(graph.n_features)
-    names = range(graph.n_features) if graph.node_names is None else graph.node_names[: graph.n_features]
-    return tuple(f"neighbour {name}" for name in names)
+        return structure_names(feature_map.on(graph).n_features)
+    own = feature_names(graph) if feature_map.columns == "all" else ()
+    count = feature_map.nodes or graph.n_nodes
+    names = range(count) if graph.node_names is None else graph.node_names[:count]
+    return (*own, *(f"neighbour {name}" for name in names))
+
+
+def feature_names(graph: Graph) -> Sequence[str]:
+    """Names of the columns of X: those of tables, or numbers."""
+    encoding = graph.encoding
+    return _numbered(graph.n_features) if encoding is None else encoding.feature_names
+
+
+@lru_cache(maxsize=8)
+def _numbered(columns: int) -> tuple[str, ...]:
+    return tuple(f"feature {i}" for i in range(columns))
 
 
 @dataclass(frozen=True)

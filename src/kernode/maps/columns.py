@@ -29,13 +29,14 @@ class OnColumns(MapWrapper):
     """A map on columns that the graph itself gives.
 
     - ``map``: any map that begins with a product with X.
-    - ``columns``: "structure" (log degree, log PageRank and the leading eigenvectors of Ā, standardised) or
-      "neighbours" (the rows of A, as LINKX has them: each neighbour is a word).
+    - ``columns``: "structure" (log degree, log PageRank and the leading eigenvectors of Ā, standardised),
+      "neighbours" (the rows of A, as LINKX has them: each neighbour is a word) or "all" (X and the rows of A,
+      rare neighbours counting more, as rare words do).
     - ``nodes``: the number of nodes of the graph learned from, set in training: those that arrive later are
       not columns.
     """
 
-    columns: Literal["structure", "neighbours"] = "structure"
+    columns: Literal["structure", "neighbours", "all"] = "structure"
     nodes: int | None = None
 
     of_one_graph: ClassVar[bool] = True
@@ -43,14 +44,18 @@ class OnColumns(MapWrapper):
 
     def __post_init__(self) -> None:
         require_part("map", self.map, FeatureMap, "kernode.maps.Stages()")
-        known = ("structure", "neighbours")
-        require_setting(self.columns in known, "columns", " or ".join(known), self.columns)
+        known = ("structure", "neighbours", "all")
+        require_setting(self.columns in known, "columns", "'structure', 'neighbours' or 'all'", self.columns)
 
     def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
         """The map's, with so many columns."""
         if self.columns == "structure":
             return self.map.least_bytes(replace(sizes, features=2 + _EIGENVECTORS, filled=None), options)
-        return self.map.least_bytes(replace(sizes, features=sizes.nodes, filled=sizes.entries), options)
+        columns, filled = sizes.nodes, sizes.entries
+        if self.columns == "all":
+            columns += sizes.features
+            filled += sizes.nodes * sizes.features if sizes.filled is None else sizes.filled
+        return self.map.least_bytes(replace(sizes, features=columns, filled=filled), options)
 
     def for_graph(self, graph: Graph) -> Self:
         """With the number of nodes of the graph learned from."""
@@ -61,6 +66,8 @@ class OnColumns(MapWrapper):
         known, key = _KNOWN.setdefault(graph, {}), (self.columns, self.nodes)
         if key not in known:
             x = structure(graph) if self.columns == "structure" else graph.adjacency[:, : self.nodes]
+            if self.columns == "all":
+                x = beside_neighbours(graph, x)
             known[key] = Graph(
                 graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name
             )
@@ -97,6 +104,22 @@ def structure(graph: Graph) -> np.ndarray:
     columns = np.column_stack([np.log1p(degrees), np.log(rank * n + 1e-12), vectors])
     spread = columns.std(axis=0)
     return ((columns - columns.mean(axis=0)) / np.where(spread > 1e-9, spread, 1)).astype(np.float32)
+
+
+def beside_neighbours(graph: Graph, neighbours: sparse.csr_array) -> sparse.csr_array:
+    """X, and each node's neighbours as words weighted by their rarity: n × (f + n).
+
+    Both have rows of length 1 on average; a dense X is standardised first.
+    """
+    x, n = graph.features, graph.n_nodes
+    if not sparse.issparse(x):
+        spread = x.std(axis=0)
+        x = (x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, 1)
+    rarity = np.log((1 + n) / (1 + np.bincount(neighbours.indices, minlength=neighbours.shape[1]))) + 1
+    blocks = [sparse.csr_array(x, dtype=np.float64), neighbours @ sparse.diags_array(rarity)]
+    sizes = [np.sqrt(max(float(one.multiply(one).sum()) / n, 1e-9)) for one in blocks]
+    found = sparse.hstack([one / size for one, size in zip(blocks, sizes, strict=True)], format="csr")
+    return sparse.csr_array(found, dtype=np.float32)
 
 
 def structure_names(count: int) -> tuple[str, ...]:

@@ -82,23 +82,24 @@ class SmoothedKernel(FeatureMap):
 
     def __call__(self, parameters: Parameters, prepared: list[Any], dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × landmarks."""
-        return torch.stack([self._nystrom(prepared, own) for own in parameters["landmarks"].cpu().numpy()])
+        return torch.stack([self._nystrom(prepared, own) for own in parameters["landmarks"]])
 
-    def _nystrom(self, blocks: list[Any], landmarks: np.ndarray) -> Tensor:
-        held = [_dense(one[landmarks]) for one in blocks]
+    def _nystrom(self, blocks: list[Any], landmarks: Tensor) -> Tensor:
+        device, at = landmarks.device, landmarks.cpu().numpy()
+        held = [torch.from_numpy(_dense(one[at])).to(device) for one in blocks]
         n = blocks[0].shape[0]
-        among = torch.from_numpy(self._gram([one[landmarks] for one in blocks], held)).double()
-        factor = torch.linalg.cholesky(among + _JITTER * torch.eye(len(landmarks), dtype=torch.float64))
-        found = torch.from_numpy(np.empty((n, len(landmarks)), blocks[0].dtype))
+        among = self._gram([one[at] for one in blocks], held).double()
+        factor = torch.linalg.cholesky(among + _JITTER * torch.eye(len(at), dtype=among.dtype, device=device))
+        found = torch.empty((n, len(at)), dtype=held[0].dtype, device=device)
         factor = factor.to(found.dtype)
         for rows in chunks(n, _ROWS):
-            gram = torch.from_numpy(self._gram([one[rows] for one in blocks], held))
+            gram = self._gram([one[rows] for one in blocks], held)
             found[rows] = torch.linalg.solve_triangular(factor, gram.T, upper=False).T
         return found
 
-    def _gram(self, left: list[Any], right: list[np.ndarray]) -> np.ndarray:
-        mean = sum(a @ b.T for a, b in zip(left, right, strict=True)) / len(left)
-        return np.asarray(np.exp(self.gamma * (mean - 1)))
+    def _gram(self, left: list[Any], right: list[Tensor]) -> Tensor:
+        mean = sum(_product(a, b) for a, b in zip(left, right, strict=True)) / len(left)
+        return torch.exp(self.gamma * (mean - 1))
 
 
 def base_features(graph: Graph) -> Any:
@@ -121,6 +122,16 @@ def _products(block: Any, a: Any) -> float:
     degree = a.nnz / a.shape[0]
     filled = min(block.nnz / block.shape[0] * degree * degree, block.shape[1])
     return float(filled * block.shape[0] * 2000)
+
+
+def _product(a: Any, b: Tensor) -> Any:
+    """``a bᵀ`` on b's device, of sparse or dense rows a: n × f, m × f → n × m."""
+    if not sparse.issparse(a):
+        return torch.from_numpy(a).to(b.device) @ b.T
+    if b.device.type == "cpu":  # torch has sparse products on few systems
+        return torch.from_numpy(a @ b.numpy().T)
+    parts = (torch.from_numpy(one).to(b.device) for one in (a.indptr, a.indices, a.data))
+    return torch.sparse_csr_tensor(*parts, size=a.shape) @ b.T
 
 
 def _dense(x: Any) -> np.ndarray:

@@ -31,7 +31,7 @@ from kernode.search.tasks import Failure, Task, run_tasks, train_stack
 from kernode.tasks.classes.evaluation import retrieval_of_run
 from kernode.tasks.classes.method import NodeMethod
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.tasks.classes.sum import fit_sum
+from kernode.tasks.classes.sum import fit_sum, summed
 from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.variants import CHOICES, candidates, configure, is_sum, settings_key
 from kernode.training.callbacks import Callback
@@ -312,7 +312,9 @@ def _picked(trials: Trials, seen: Sequence[int], one_for_all: bool) -> list[int]
 
 
 def fit_choice(trials: Trials, variant: str) -> Outcome:
-    """Fit a choice such as "auto" or "sum" on each split alone, as an estimator does."""
+    """Fit a choice such as "auto" or "fast" on each split alone, as an estimator does."""
+    if is_sum(variant) and trials.options.device.type == "cuda":
+        return fit_sums(trials)
     parts = {one.settings["variant"]: (one.method, one.training) for one in trials.candidates}
     names, fit = list(parts), fit_sum if is_sum(variant) else fit_candidates
 
@@ -327,6 +329,22 @@ def fit_choice(trials: Trials, variant: str) -> Outcome:
     figures = [one.on.model.chosen_by_validation or {} for one in done]
     tried = [[by_name.get(name) for by_name in figures] for name in names]
     return Outcome([names.index(one.on.model.variant) for one in done], done, tried, {})
+
+
+def fit_sums(trials: Trials) -> Outcome:
+    """Sum the candidates on each split alone; each is trained to its end in a stack over the splits."""
+    numbers = range(len(trials.candidates))
+    trials.run(product(range(len(trials.splits)), numbers))
+    failures = {c: one for (_, c), one in sorted(trials.done.items()) if isinstance(one, Failure)}
+    tried = [[one.validation if isinstance(one := trials.done[s, c], Trial) else None
+              for s in range(len(trials.splits))] for c in numbers]  # fmt: skip
+    found = []
+    for s, split in enumerate(trials.splits):
+        done = {trials.candidates[c].settings["variant"]: one for c, one in trials.trained(s).items()}
+        fitted = {name: one.on for name, one in done.items()}
+        on = summed(trials.task([s]), fitted, {name: one.validation for name, one in done.items()})
+        found.append(Trial(on, float(accuracies(on, [split.validation])[0])))
+    return Outcome([0] * len(found), found, tried, failures)
 
 
 def report(figures: Figures, methods: Mapping[str, ComparedMethod], against: str) -> dict[str, Any]:

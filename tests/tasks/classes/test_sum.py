@@ -34,7 +34,7 @@ def members():
     graph = random_graph(0)
     estimator = kn.NodeKernelClassifier(training=kn.Training(precision=64), replicas=2)
     task = task_on(graph, estimator)
-    candidates = kn.NodeKernelClassifier("sum").methods(graph, tuned=False)
+    candidates = kn.NodeKernelClassifier("best").methods(graph, tuned=False)
     fitted = {}
     for name, (method, training) in candidates.items():
         shorter = training if method.closed_form else replace(training, epochs=10, patience=None)
@@ -122,7 +122,7 @@ def test_greedy_selection_is_the_slow_and_obvious_one(seed):
 
 def test_a_sum_is_saved_extended_and_used_elsewhere(tmp_path):
     graph = random_graph(1)
-    model = kn.NodeKernelClassifier("sum", epochs=20).fit(np.arange(30), graph.labels[:30], graph=graph)
+    model = kn.NodeKernelClassifier("auto", epochs=20).fit(np.arange(30), graph.labels[:30], graph=graph)
     assert isinstance(model.model_.method, KernelSum)
     assert sum(one.weight for one in model.model_.method.members) == pytest.approx(1)
     read = kn.load_model(model.save(tmp_path / "m.safetensors", with_graph=True))
@@ -148,7 +148,7 @@ def test_on_a_large_graph_a_cpu_tries_sums_over_hops_alone(room, all_are_tried, 
     graph = random_graph(3)
     entries = graph.adjacency.nnz + graph.features.size
     monkeypatch.setattr("kernode.tasks.classes.sum._LARGE", entries + room)
-    model = kn.NodeKernelClassifier("sum", epochs=2, device="cpu")
+    model = kn.NodeKernelClassifier("auto", epochs=2, device="cpu")
     model.fit(np.arange(30), graph.labels[:30], graph=graph, validation=np.arange(30, 50))
     assert ({"stages", "features"} <= set(model.model_.epochs_tried)) == all_are_tried
     assert {"hops", "diffusion"} <= set(model.model_.epochs_tried)

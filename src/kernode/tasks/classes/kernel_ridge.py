@@ -56,7 +56,7 @@ class Instant(NodeMethod):
     def train(self, task: NodeTask, training: Training) -> Trained:
         """Solve for the training nodes of each replica."""
         started = time.perf_counter()
-        prepared = self.map.prepare(task.graph, task.run.options)
+        prepared, device = self.map.prepare(task.graph, task.run.options), task.run.options.device
         nodes, found = task.nodes, list[Any]()
         solved: dict[int, Any] = {}
         for i, seed in enumerate(task.run.seeds):
@@ -66,7 +66,7 @@ class Instant(NodeMethod):
                 own = task.train_weights
                 counts = np.ones(nodes.train.shape[1]) if own is None else own[row]
                 y = np.eye(len(task.classes))[nodes.train_labels[row]]
-                solved[row] = self._solve(prepared, nodes.train[row], y, counts / counts.mean(), seed)
+                solved[row] = self._solve(prepared, nodes.train[row], y, counts / counts.mean(), seed, device)
             found.append(solved[row])
         landmarks, weights, biases, left_out = zip(*found, strict=True)
         dtype = task.run.options.dtype
@@ -76,11 +76,18 @@ class Instant(NodeMethod):
             "bias": torch.stack(biases).to(dtype),
             "left_out": torch.stack(left_out).to(dtype),
         }
+        parameters = {name: value.to(device) for name, value in parameters.items()}
         history = {"loss": np.zeros((1, task.run.replicas))}
         return Trained(parameters, np.zeros(task.run.replicas, int), history, time.perf_counter() - started)
 
     def _solve(
-        self, prepared: Any, train: np.ndarray, indicators: np.ndarray, counts: np.ndarray, seed: int
+        self,
+        prepared: Any,
+        train: np.ndarray,
+        indicators: np.ndarray,
+        counts: np.ndarray,
+        seed: int,
+        device: torch.device,
     ) -> tuple[np.ndarray, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Landmarks, weights, bias, and the scores of training nodes without themselves.
 
@@ -89,10 +96,10 @@ class Instant(NodeMethod):
         landmarks = train
         if len(train) > _ALL:
             landmarks = np.sort(np.random.default_rng(seed).choice(train, _SOME, replace=False))
-        phi = self.map({"landmarks": torch.tensor(landmarks[None])}, prepared)[0]
-        root = torch.tensor(np.sqrt(counts))[:, None]
-        phi = root * phi[torch.tensor(train)].double()
-        y = torch.from_numpy(indicators)
+        phi = self.map({"landmarks": torch.tensor(landmarks[None]).to(device)}, prepared)[0]
+        root = torch.tensor(np.sqrt(counts)).to(device)[:, None]
+        phi = root * phi[torch.tensor(train).to(device)].double()
+        y = torch.from_numpy(indicators).to(device)
         bias = (root.square() * y).mean(dim=0)
         target = root * (y - bias)
         values, vectors = torch.linalg.eigh(phi.T @ phi)
@@ -121,5 +128,5 @@ class Instant(NodeMethod):
     def own_calibration(self, on: NodeModelOnGraph) -> Calibration:
         """Calibrate by the leave-one-out scores of the training nodes."""
         model = on.model
-        by_run = (_SHARP * model.parameters["left_out"]).softmax(dim=-1).numpy()
+        by_run = (_SHARP * model.parameters["left_out"]).softmax(dim=-1).cpu().numpy()
         return fit_calibration(by_run, model.train_labels, len(np.unique(model.train)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from kernode.models.fit import Candidates, fit_candidates, varies_by_replica
 from kernode.models.variants import known_name
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.tasks.classes.sum import KernelSum, fit_members_again, fit_sum, fit_without_selection
+from kernode.tasks.classes.sum import KernelSum, fit_members_again, fit_without_selection
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
@@ -261,8 +262,12 @@ def require_several_classes(graph: Graph, methods: Candidates) -> None:
         )  # fmt: skip
 
 
-def fit_in_folds(task: NodeTask, candidates: Candidates, *, sums: bool = False) -> NodeModelOnGraph:
+def fit_in_folds(
+    task: NodeTask, candidates: Candidates, fit: Callable[..., NodeModelOnGraph] = fit_candidates
+) -> NodeModelOnGraph:
     """Choose by folds of the training nodes, then train the choice on all of them.
+
+    ``fit``: :func:`fit_candidates`, or :func:`fit_sum`.
 
     Where the nodes are too few to choose by, train the first candidate for all its epochs.
     """
@@ -282,7 +287,6 @@ def fit_in_folds(task: NodeTask, candidates: Candidates, *, sums: bool = False) 
     own = any(varies_by_replica(*one) for one in candidates.values())
     folds = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
     stack = task.run.with_seeds(seeds_from(seeds[0], len(folds.train)))
-    fit = fit_sum if sums else fit_candidates
     best = fit(replace(task, nodes=folds, run=stack), candidates)
     advise_more_epochs(best.model, best.model.training.select_by)
     return fit_again(task, best.model)

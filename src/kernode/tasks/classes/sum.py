@@ -38,6 +38,7 @@ from kernode.tasks.classes.calibration import Tempering, calibration_of
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.variants import COSTLY
 from kernode.training.loop import DivergedError, TrainingLoop
 from kernode.training.settings import Training
 
@@ -154,12 +155,16 @@ def _renumbered(members: Sequence[Parameters]) -> Parameters:
     return found
 
 
-def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOnGraph:
+def fit_sum(
+    task: NodeTask, candidates: Candidates, *, thorough: bool = False, **about: Any
+) -> NodeModelOnGraph:
     """Train candidates together, drop the worst at each rung, and sum what is left.
 
-    Weights are found by greedy selection on the validation nodes.
+    Weights are found by greedy selection on the validation nodes. ``thorough``: every member is trained, and
+    to its end, as on a GPU.
     """
-    candidates, run = within_memory(task, _in_reach(task, candidates)), task.run
+    thorough = thorough or task.run.options.device.type == "cuda"
+    candidates, run = within_memory(task, _in_reach(task, candidates, thorough=thorough)), task.run
     check_checkpoints(run, ["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
@@ -171,7 +176,7 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
                 fitted[name] = fit_candidates(quiet, {name: (method, training)})
             else:
                 loops[name] = begin_candidate(task, name, name, method, training)
-        loops, tried, epochs = halved(loops, RUNGS)
+        loops, tried, epochs = halved(loops, () if thorough else RUNGS)
         for name, on in fitted.items():
             found = on.probabilities(task.nodes.validation).argmax(axis=-1)
             tried[name], epochs[name] = float(accuracy(found, task.nodes.validation_labels).mean()), 0
@@ -191,8 +196,8 @@ def fit_sum(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOn
         return summed(task, fitted, {name: tried[name] for name in candidates}, **about)
 
 
-def _in_reach(task: NodeTask, candidates: Candidates) -> Candidates:
-    """Return the members that the graph's size and the ranks allow."""
+def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Candidates:
+    """Return the members that the graph's size, the machine and the ranks allow."""
     graph: Any = task.graph
     x = graph.features
     entries = graph.adjacency.nnz + (x.nnz if sparse.issparse(x) else x.size)
@@ -201,13 +206,18 @@ def _in_reach(task: NodeTask, candidates: Candidates) -> Candidates:
         name: (method, training)
         for name, (method, training) in candidates.items()
         if not (isinstance(graph, GraphShare) and not method.map.takes_shares)
-        and not (large and (method.closed_form or not isinstance(method.map.unwrapped, HopSum)))
+        and (thorough or not (name in COSTLY or (large and not _is_cheap(method))))
     }
     if len(found) < len(candidates) and found:
         left = ", ".join(name for name in candidates if name not in found)
         why = "they need the whole graph" if isinstance(graph, GraphShare) else "the graph is large"
         log_event("members", f"{left} are not tried: {why}")
     return found or candidates
+
+
+def _is_cheap(method: Any) -> bool:
+    """Return whether two cores can train a member on a large graph."""
+    return method.closed_form or isinstance(method.map.unwrapped, HopSum)
 
 
 def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
