@@ -26,7 +26,7 @@ def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOpti
     options = settings.options()
     with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
-        one_run = Run(run.seeds(sizes, options), options, (ProgressBar(begin),))
+        one_run = Run(run.seeds(sizes, options, of_sum=is_sum(variant)), options, (ProgressBar(begin),))
         key = sizes.known_as or (WORDS if sizes.filled is not None else "")
         tried = candidates(variant, key, model._changes)
         tried = {name: pair for name, pair in tried.items() if not pair[0].closed_form} or tried

@@ -38,7 +38,8 @@ def parameters(
 
     settings = graph.part("run")
     about = {"variant": variant, "random_state": run.seed, "device": settings.device}
-    return by_part(**changes, precision=settings.precision) | about
+    limit = {"time_limit": run.time_limit}
+    return by_part(**changes, **limit, precision=settings.precision) | about
 
 
 def fit_and_save(
@@ -57,6 +58,7 @@ def fit_and_save(
     from kernode.graph.share import ranks_of, require_whole
     from kernode.io.sizes import GraphSizes
     from kernode.models.fit import checkpoint_parts
+    from kernode.tasks.classes.variants import is_sum
 
     callbacks, options, methods = settings.callbacks(), settings.options(), model.methods()
     run.seeds()  # errors in the options come before a graph is read
@@ -69,7 +71,8 @@ def fit_and_save(
             seeds, given = run.seeds(), dict[str, Any](X=read)
             if isinstance(model, NodeKernelEstimator):
                 graph.require_labels(read)
-                seeds = ranks_of(read).broadcast_object(run.seeds(GraphSizes.of(read), options))
+                seeds = run.seeds(GraphSizes.of(read), options, of_sum=is_sum(model.variant))
+                seeds = ranks_of(read).broadcast_object(seeds)
                 given = {"graph": read, "split": split}
             bar = ProgressBar(begin, lambda: show_notes(read, quiet=output.silent))
             model.set_params(replicas=len(seeds), callbacks=[bar, *files, *callbacks]).fit(**given)

@@ -21,11 +21,13 @@ from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.models.changes import PARTS, by_part, combined, part_of
 from kernode.models.model import History, Model
-from kernode.training.callbacks import Callback, NotebookBar, Verbose
+from kernode.training.callbacks import Callback, NotebookBar, TimeLimit, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training
 
-_SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate")  # settings of parts that everyone changes
+# Settings of parts that everyone changes.
+_SHORTCUTS = ("hops", "hidden", "epochs", "learning_rate", "time_limit")
+_RUNTIME = ("precision", "threads", "time_limit")  # settings of training that say how it is run
 # Parameters of 0.2, now settings of parts: accepted until 0.4.
 _FORMER = {
     *("objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"),
@@ -103,6 +105,7 @@ class KernelEstimator(BaseEstimator):
         hidden: Sequence[int] | int | None = None,
         epochs: int | None = None,
         learning_rate: PerReplica | None = None,
+        time_limit: float | None = None,
         scoring: str | None = None,
         replicas: int = 1,
         random_state: RandomState = 0,
@@ -120,6 +123,7 @@ class KernelEstimator(BaseEstimator):
         self.hidden = hidden
         self.epochs = epochs
         self.learning_rate = learning_rate
+        self.time_limit = time_limit
         self.scoring = scoring
         self.replicas = replicas
         self.random_state = random_state
@@ -188,15 +192,16 @@ class KernelEstimator(BaseEstimator):
 
     def _run(self) -> Run:
         """How a fit is run."""
-        training, callbacks = self.training, _listed(self.callbacks)
+        training, callbacks = self._changes.get("training", {}), _listed(self.callbacks)
         if not isinstance(training, Training):
-            given = training if isinstance(training, Mapping) else {}
-            training = Training(**{name: given[name] for name in ("precision", "threads") if name in given})
+            training = Training(**{name: training[name] for name in _RUNTIME if name in training})
         seeds = seeds_from(seed_from(self.random_state), self.replicas)
         if whole("verbose", self.verbose, 0):
             callbacks = (*callbacks, Verbose(self.verbose))
         elif NotebookBar.is_wanted():
             callbacks = (*callbacks, NotebookBar())
+        if training.time_limit is not None:
+            callbacks = (*callbacks, TimeLimit(training.time_limit))
         return Run(
             seeds, TensorOptions.of(training.precision, self.device), callbacks, threads=training.threads
         )

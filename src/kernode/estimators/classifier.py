@@ -41,7 +41,8 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
       ``training={"dropout": 0.8}``.
       A loss can also be given by name: "kernel" (L_K, nearest centroids), "softmax" (L_Y) or "joint"
       (L_Y + λ L_K, softmax). Settings of parts are parameters, too: ``kernel__gamma``, ``loss__margin``.
-    - ``hops``, ``hidden``: settings of the map that everyone changes; ``epochs``, ``learning_rate``: of
+    - ``hops``, ``hidden``: settings of the map that everyone changes; ``epochs``, ``learning_rate``,
+      ``time_limit`` (seconds, after which it uses what is trained): of
       :class:`~kernode.Training`, which has all others.
     - ``scoring``: the validation figure that chooses epochs and variants: "accuracy", or "map" (mean average
       precision).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernode.errors import InputError
@@ -51,6 +51,14 @@ class Choice:
     with_map: str  # the variant whose loss and training a given map is trained with
     found: Found = field(default_factory=dict)  # by a search on a data set
     sums: bool = False  # whether their kernels are summed, with weights by validation
+    patience: int | None = None  # at most, of candidates that stop early
+
+    def hurried(self, training: Training) -> Training:
+        """Return the training of a candidate, with the choice's patience where its own is longer."""
+        own = training.patience
+        if own is None or self.patience is None:
+            return training
+        return replace(training, patience=min(own, self.patience))
 
 
 @dataclass(frozen=True)
@@ -91,9 +99,10 @@ class Catalogue:
         """Return the methods that a name stands for: a variant, or the candidates that have all the changes.
 
         A choice is one candidate where a search found it for the data set, where a map is given, and where
-        validation chooses nothing: then the first.
+        validation chooses nothing: then the first. In a sum nothing is used that a search found.
         """
         choice, changes = self.choices.get(str(name).lower()), combined(changes, by_part(**settings))
+        tuned = tuned and not (choice is not None and choice.sums)
         if choice is None:
             return {str(name).lower(): self.configure(name, dataset, changes, tuned=tuned)}
         if replaces_map(changes):
@@ -105,7 +114,10 @@ class Catalogue:
         possible, refused = {}, []
         for one in choice.candidates:
             try:
-                possible[one] = self.configure(one, dataset, changes, tuned=tuned)
+                method, training = self.configure(one, dataset, changes, tuned=tuned)
+                if "patience" not in flat(changes):
+                    training = choice.hurried(training)
+                possible[one] = method, training
             except InputError as error:
                 refused.append(error)
         trained = {one: pair for one, pair in possible.items() if not pair[0].closed_form}

@@ -245,11 +245,15 @@ class Trials:
     done: dict[Cell, Trial | Failure] = field(default_factory=dict)
 
     def run(self, cells: Iterable[Cell]) -> None:
-        """Train cells that are not done, one stack per candidate; a replica's seed is its split's number."""
-        stacks: dict[int, list[Cell]] = {}
+        """Train cells that are not done, one stack per candidate and size of the parts of a split.
+
+        A replica's seed is its split's number.
+        """
+        stacks: dict[tuple[int, int, int], list[Cell]] = {}
         for cell in cells:
             if cell not in self.done:
-                stacks.setdefault(cell[1], []).append(cell)
+                split = self.splits[cell[0]]
+                stacks.setdefault((cell[1], len(split.train), len(split.validation)), []).append(cell)
         for stack in stacks.values():
             self.done |= zip(stack, train_stack(stack, self._train), strict=True)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernode.compute.replicas import whole
-from kernode.errors import MissingExtraError
+from kernode.errors import InputError, MissingExtraError, warn
 from kernode.progress import log_event
 
 if TYPE_CHECKING:
@@ -107,6 +107,37 @@ class NotebookBar(Callback):
             self._shown = display(bar, display_id=True)
         else:
             self._shown.update(bar)
+
+
+class TimeLimit(Callback):
+    """End trainings after so many seconds in all; what is trained until then is used."""
+
+    def __init__(self, seconds: float, started: float | None = None) -> None:
+        self.seconds, self.started = seconds, time.monotonic() if started is None else started
+        self._has_ended_one = False
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the time is over."""
+        return time.monotonic() - self.started > self.seconds
+
+    def within(self, share: float) -> TimeLimit:
+        """Return a limit with the same start and a share of the time."""
+        return TimeLimit(share * self.seconds, self.started)
+
+    def on_fit_begin(self, loop: TrainingLoop) -> None:
+        """Refuse several processes, whose clocks would disagree about the last epoch."""
+        if not loop.ranks.alone:
+            sentence = "time_limit has no effect on a training of several processes: leave it out."
+            raise InputError(sentence, "no-effect", setting="time_limit")
+
+    def on_epoch_end(self, loop: TrainingLoop) -> None:
+        """Make this epoch the last, if the time is over."""
+        if self.is_over and loop.epoch < loop.epochs:
+            if not self._has_ended_one:
+                epochs = f"{loop.epoch} epoch{'s' * (loop.epoch > 1)}"
+                warn(f"the time limit ended {loop.name or 'training'} after {epochs}: that is what is used.")
+            self._has_ended_one, loop.epochs = True, loop.epoch
 
 
 class EpochLog(Callback):

@@ -167,7 +167,8 @@ class TrainingLoop:
     """The epochs of a training: all at once, or up to an epoch and later on.
 
     All learners advance in step. ``facts``: what two runs must share for one to continue the other. Callbacks
-    read ``name``, ``seeds``, ``epoch``, ``epochs``, ``latest``, ``history`` and ``interrupted``.
+    read ``name``, ``seeds``, ``epoch``, ``epochs``, ``latest``, ``history`` and ``interrupted``, and may
+    lower ``epochs``.
     """
 
     def __init__(
@@ -218,7 +219,7 @@ class TrainingLoop:
         if is_new:
             self.history = _restored(self.ranks, self.state, self.history)
         try:
-            while self.epoch < last and not self._has_ended():
+            while self.epoch < min(last, self.epochs) and not self._has_ended():
                 with deferred_interrupt() if self._keeps_state else nullcontext():
                     self.is_within_epoch, epoch = True, self.epoch + 1
                     self._record(epoch, [advance(epoch) for advance in self._advance])

@@ -15,7 +15,7 @@ from kernode.compute.draws import Draws
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.graph import Graph
-from kernode.training.callbacks import Callback
+from kernode.training.callbacks import Callback, TimeLimit
 from kernode.training.settings import Training
 
 
@@ -66,6 +66,16 @@ class Run:
     def with_seeds(self, seeds: tuple[int, ...]) -> Run:
         """Return the run of other replicas."""
         return replace(self, seeds=seeds)
+
+    def within(self, share: float) -> Run:
+        """Return the run with a share of the time limit, if there is one."""
+        limited = (one.within(share) if isinstance(one, TimeLimit) else one for one in self.callbacks)
+        return replace(self, callbacks=tuple(limited))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is a time limit, and it has passed."""
+        return any(isinstance(one, TimeLimit) and one.is_over for one in self.callbacks)
 
     def called(self, name: str) -> Run:
         """Return the run with a name, unless it has one."""

@@ -71,6 +71,8 @@ class Training(Config):
     - ``folds``: parts of the training nodes that validate in turn where no validation nodes are given.
     - ``precision``: 32 or 64 bits.
     - ``threads``: CPU threads; None for torch's own number. The same seed and number give the same bits.
+    - ``time_limit``: seconds after which a fit uses what is trained until then; None for no limit. The same
+      seed then need not give the same bits.
     """
 
     epochs: int = 200
@@ -86,6 +88,7 @@ class Training(Config):
     folds: int = field(default=3, metadata=RUNTIME, compare=False)
     precision: int = field(default=32, metadata=RUNTIME, compare=False)
     threads: int | None = field(default=None, metadata=RUNTIME, compare=False)
+    time_limit: float | None = field(default=None, metadata=RUNTIME, compare=False)
 
     def __post_init__(self) -> None:
         for name in PER_REPLICA:
@@ -97,6 +100,9 @@ class Training(Config):
         whole("folds", self.folds, 2)
         if self.threads is not None:
             whole("threads", self.threads, 1, MOST_THREADS)
+        limit = self.time_limit
+        positive = limit is None or (isinstance(limit, Real) and limit > 0)
+        require_setting(positive, "time_limit", "a number of seconds > 0", limit)
         selection, by = self.selection, self.select_by
         require_setting(selection in ("best", "last"), "selection", "'best' or 'last'", selection)
         require_setting(by in ("accuracy", "map"), "select_by", "'accuracy' or 'map'", by)

@@ -143,6 +143,34 @@ def test_members_of_one_graph_are_left_out_on_another(members):
     np.testing.assert_allclose(elsewhere.probabilities().sum(axis=-1), 1, atol=1e-9)
 
 
+def test_members_are_patient_for_a_hundred_epochs_unless_it_is_set():
+    members = kn.NodeKernelClassifier("auto").methods()
+    patience = {name: training.patience for name, (_, training) in members.items() if training.epochs}
+    assert patience["diffusion"] == patience["stages"] == 100
+    assert patience["stages-deep"] is None
+    assert kn.NodeKernelClassifier("fast").methods()["diffusion"][1].patience == 200
+    own = kn.NodeKernelClassifier("auto", training={"patience": 300}).methods()
+    assert own["diffusion"][1].patience == 300
+
+
+def test_nothing_that_a_search_found_on_a_data_set_is_in_a_sum():
+    graph, _ = kn.load("cora", "fastgcn")
+    tuned = kn.NodeKernelClassifier("auto").methods(graph, tuned=True)
+    plain = kn.NodeKernelClassifier("auto").methods(graph, tuned=False)
+    assert tuned == plain
+    assert kn.NodeKernelClassifier("k3-tuned").methods(graph, tuned=True)["k3-tuned"] != tuned["k3-tuned"]
+
+
+def test_instant_takes_many_equal_nodes():
+    """The Gram matrix of landmarks is singular, also in rounded numbers."""
+    draw = np.random.default_rng(0)
+    graph = kn.Graph.from_edges(draw.integers(400, size=(10, 2)), np.eye(2)[draw.integers(2, size=400)],
+                                draw.integers(2, size=400))  # fmt: skip
+    model = kn.NodeKernelClassifier("instant").fit(np.arange(300), graph.labels[:300], graph=graph)
+    assert np.isfinite(model.predict_proba(np.arange(400))).all()
+    np.testing.assert_allclose(model.kernel_.gram(np.arange(5)).diagonal(), 1, atol=1e-5)
+
+
 @pytest.mark.parametrize(("room", "all_are_tried"), [(0, True), (-1, False)])
 def test_on_a_large_graph_a_cpu_tries_sums_over_hops_alone(room, all_are_tried, monkeypatch):
     graph = random_graph(3)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from kernode.training.callbacks import Callback
     from kernode.training.checkpoint import Checkpoint
 
-# Default number of runs. On a large graph one takes minutes on a CPU, and three show the spread, too.
+# Default number of replicas. On a large graph one takes minutes on a CPU, and three show the spread, too; in
+# a sum of kernels the members vary as replicas do.
 _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 
 LayoutOption = Annotated[str, option("How nodes are laid out: tsne or pca.")]
@@ -82,11 +83,12 @@ class FitOptions:
         int | None,
         option(
             "Runs with seeds S, S+1, …, trained together.",
-            show_default=f"{_RUNS}; fit on a CPU, with more than {_LARGE:,} feature values: {_FEW_RUNS}",
+            show_default=f"{_RUNS}; of a sum, or with {_LARGE:,} feature values on a CPU: {_FEW_RUNS}",
         ),
     ] = None
     seed: Annotated[int, option("S, the first run's seed.")] = 0
     epochs: Annotated[int | None, option("Training epochs.", show_default="the variant's")] = None
+    time_limit: Annotated[float | None, option("Seconds after which it uses what is trained.", min=0)] = None
     out: Annotated[
         Path | None, option("Model file.", "--out", "-o", show_default="DATA-VARIANT.safetensors")
     ] = None
@@ -94,13 +96,15 @@ class FitOptions:
     checkpoint: Annotated[Path | None, option("File for interrupted training.")] = None
     resume: Annotated[bool, flag("Go on from --checkpoint, which must be there.", "--resume")] = False
 
-    def seeds(self, sizes: GraphSizes | None = None, options: TensorOptions | None = None) -> tuple[int, ...]:
-        """The seeds of the replicas: as many as given, or as a graph of such sizes can afford."""
+    def seeds(
+        self, sizes: GraphSizes | None = None, options: TensorOptions | None = None, *, of_sum: bool = False
+    ) -> tuple[int, ...]:
+        """The seeds of the replicas: as many as given, or as a graph of such sizes or a sum can afford."""
         from kernode.compute.replicas import seeds_from
 
-        usual = _RUNS
+        usual = _FEW_RUNS if of_sum else _RUNS
         if sizes is not None and options is not None and options.device.type == "cpu":
-            usual = _FEW_RUNS if (sizes.filled or sizes.nodes * sizes.features) > _LARGE else _RUNS
+            usual = _FEW_RUNS if (sizes.filled or sizes.nodes * sizes.features) > _LARGE else usual
         return seeds_from(self.seed, usual if self.replicas is None else self.replicas)
 
     @contextmanager

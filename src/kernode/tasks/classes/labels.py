@@ -286,7 +286,7 @@ def fit_in_folds(
     seeds = task.run.seeds
     own = any(varies_by_replica(*one) for one in candidates.values())
     folds = in_folds(task.nodes, first.folds, seeds[0], len(seeds) if own else None)
-    stack = task.run.with_seeds(seeds_from(seeds[0], len(folds.train)))
+    stack = task.run.with_seeds(seeds_from(seeds[0], len(folds.train))).within(0.5)
     best = fit(replace(task, nodes=folds, run=stack), candidates)
     advise_more_epochs(best.model, best.model.training.select_by)
     return fit_again(task, best.model)

@@ -170,8 +170,10 @@ def fit_sum(
     fitted: dict[str, NodeModelOnGraph] = {}
     with sharing(), cpu_threads(run.threads) as threads:
         log_start(task, " and ".join(candidates), candidates, threads)
-        for name, (method, training) in candidates.items():
-            if method.closed_form:
+        for name, (method, training) in sorted(candidates.items(), key=lambda one: not one[1][0].closed_form):
+            if run.is_over and fitted:
+                log_event("members", f"{name} is not tried: the time is over")
+            elif method.closed_form:
                 quiet = task.with_run(replace(run, callbacks=()))  # there is nothing to watch
                 fitted[name] = fit_candidates(quiet, {name: (method, training)})
             else:
@@ -192,8 +194,8 @@ def fit_sum(
             method, training = candidates[name]
             fitted[name] = task.fitted(task.method_for(method), training, trained, variant=name)
             tried[name], epochs[name] = fitted[name].model.validated(loop.score), loop.epoch
-        about |= {"epochs_tried": {name: epochs[name] for name in candidates}}
-        return summed(task, fitted, {name: tried[name] for name in candidates}, **about)
+        about |= {"epochs_tried": {name: epochs[name] for name in candidates if name in epochs}}
+        return summed(task, fitted, {name: tried[name] for name in candidates if name in tried}, **about)
 
 
 def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Candidates:
@@ -267,6 +269,9 @@ def assembled(
 ) -> NodeModelOnGraph:
     """Return members as one model on the task's graph, calibrated as a whole."""
     trained = next((on for on in chosen if not on.model.method.closed_form), chosen[0])
+    # On more nodes than the weights were chosen on, an untrained kernel has more landmarks.
+    widths = [int(on.g.shape[-1]) for on in chosen]
+    members = tuple(replace(one, width=width) for one, width in zip(members, widths, strict=True))
     model = replace(
         trained.model,
         method=KernelSum(members),
