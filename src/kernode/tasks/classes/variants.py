@@ -52,11 +52,11 @@ CANDIDATES = (
 # What "auto" sums, with weights by validation: members that differ in what they look at. A new one is an
 # entry here and in VARIANTS. Members and settings were chosen by validation nodes of DEVELOPMENT graphs.
 MEMBERS = (
+    "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights; alone where nothing validates
     "instant",  # Eq. 5's smoother as a kernel, untrained: the first answer
     "linear",  # logistic regression on x: strong text needs no network
     "neighbours",  # the same on x and the rows of A, each neighbour a word (LINKX)
     "features",  # an MLP on x: where edges say little
-    "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights
     "diffusion-decayed",  # APPNP: few labels
     "hops",  # Eq. 7 with L_K, two exact hops, raw features
     "hops-standardized",  # the same on standardised columns
