@@ -2,12 +2,12 @@
 
     python benchmarks/first_answer.py [cora citeseer pubmed] [--repeat 3] [--results results]
 
-Ours is `kernode fit cora --variant fast -o …` with nothing else set: ten runs, on FastGCN's split. The GCN
-is trained ten times as its authors published it: two layers, 16 hidden units, dropout 0.5 on inputs and hidden units, 200 epochs
-of Adam (0.01, decay 5e-4), with an evaluation after each, on features that are dense as in PyG's examples.
-Each is a process of its own, with the threads that torch chooses, timed from its start to its end: imports
-and reading the data are in it. They take turns, and medians are kept. There is also a cold start: a fit
-of two epochs.
+Ours is `kernode fit cora --variant fast -o …` with nothing else set: ten runs, on FastGCN's split. The GCN is
+trained ten times as its authors published it: two layers, 16 hidden units, dropout 0.5 on inputs and hidden
+units, 200 epochs of Adam (0.01, decay 5e-4), with an evaluation after each, on features that are dense as in
+PyG's examples. Each is a process of its own, with the threads that torch chooses, timed from its start to its
+end: imports and reading the data are in it. They take turns, and medians are kept. There is also a cold
+start: a fit of two epochs.
 """
 
 from __future__ import annotations
