@@ -1,7 +1,7 @@
 """How faithful explanations are: what is left of a class's score without the nodes that they name.
 
     python benchmarks/faithfulness.py cora [--variant k3] [--nodes 100] [--results results]
-    python benchmarks/faithfulness.py photo.npz --split split.npz --variant auto
+    python benchmarks/faithfulness.py photo.npz --split split.npz --variant fast
 
 A model is trained, and for some test nodes each method ranks the other nodes within reach by what they add to
 the score of the predicted class. Then the first 1, 3 and 5 are taken away in two ways: their features

@@ -10,10 +10,13 @@ from kernode.tasks.classes.variants import CHOICES, VARIANTS
 
 # What one epoch, or all of it, has to do.
 COSTS = {
-    "auto": "all of the next six for 30 epochs, four for 60, three for 120, one to its end; "
+    "auto": "all members for 40 epochs, seven for 120, five to their end; the costly ones on a GPU alone",
+    "best": "all members to their end",
+    "fast": "six members for 30 epochs, four for 60, three for 120, one to its end; "
     "without validation nodes this one again",
-    "sum": "all members for 40 epochs, seven for 120, five to their end",
     "instant": "nothing is trained: one smoothing of the features and one factorisation",
+    "linear": "nothing is trained epoch by epoch: a solution by L-BFGS for each of three penalties",
+    "neighbours": "as linear, on the columns of X and of A",
     "diffusion": "an MLP (128 wide) and ten products with Ā, triplets",
     "hops": "a wide MLP (256) and one product with the hop operator for each hop, triplets",
     "diffusion-decayed": "an MLP (64 wide) and ten products with Ā",
@@ -22,9 +25,10 @@ COSTS = {
     "diffusion-wide": "an MLP (256 wide) and ten products with Ā",
     "hops-scaled": "as hops, 128 wide",
     "stages": "eight products with the one-hop shell, 64 wide",
+    "stages-wide": "four of them, 256 wide",
+    "stages-deep": "twelve of them, 64 wide",
     "structure": "as stages, on 16 columns",
     "features": "an MLP (256 wide)",
-    "neighbours": "an MLP (64 wide) on the rows of A",
     "k3-tuned": "an MLP (64 wide) and one product with the hop operator, triplets",
     "similarity": "all of the next three for 120 epochs, one to its end",
     "similarity-diffusion": "an MLP (256 wide) and ten products with Ā, triplets",
@@ -68,6 +72,8 @@ def variants_table() -> str:
 
 
 def _facts(name: str) -> list[str]:
+    if name not in VARIANTS and CHOICES[name].sums:
+        return ["the sum", "each member's", "all"]
     if name not in VARIANTS:
         return [
             " or ".join(dict.fromkeys(_facts(one)[at] for one in CHOICES[name].candidates)) for at in range(3)

@@ -38,6 +38,7 @@ from kernode.maps import (
     Wrapped,
 )
 from kernode.tasks.classes.kernel_ridge import Instant
+from kernode.tasks.classes.logistic_regression import LogisticRegression
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.tasks.links.method import LinkMethod
@@ -183,6 +184,8 @@ METHODS = {  # for three classes
     "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
     "side by side": Method(ConcatMap(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
     "instant": Instant(),
+    "linear": LogisticRegression(),
+    "rows of A": LogisticRegression(OnColumns(MLP((), normalize_rows=False), columns="all")),
     "stages": Method(Standardized(Stages((8, 8))), _DOT, Softmax()),
     "structure": Method(OnColumns(Stages((8,))), _DOT, Softmax()),
     "neighbours": Method(OnColumns(MLP((8,)), columns="neighbours"), _DOT, Softmax()),

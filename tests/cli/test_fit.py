@@ -10,8 +10,6 @@ from commands import fails
 from graphs import clustered_graph
 from kernode import storage
 from kernode.io import split_nodes, write_npz
-from kernode.kernels import Linear, Normalized
-from kernode.kernels.node_kernel import NodeKernel
 from kernode.tasks.classes.model import NodeModel
 
 GRAPH = clustered_graph(n=90)
@@ -39,9 +37,9 @@ def test_fit_prints_one_json_object_and_nothing_else(kernode, graph_file):
 
 
 def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_file):
-    status, out, _ = kernode("fit", graph_file, *QUICK)
+    status, out, _ = kernode("fit", graph_file, "--variant", "fast", *QUICK)
     assert status == 0
-    chosen = NodeModel.load("clusters.safetensors")
+    chosen = NodeModel.load("clusters-fast.safetensors")
     assert f"clusters · {chosen.variant} · split jk (54 / 18 / 18) · 2 replicas, seeds 0-1" in out
     assert "chosen once for all replicas; their validation and test nodes overlap" in out
     tried = dict(chosen.chosen_by_validation)
@@ -53,8 +51,21 @@ def test_fit_tells_a_person_what_happened_and_what_to_try_next(kernode, graph_fi
     assert f"{' ' * 23}not: {others}\n" in out
     assert "test accuracy" in out
     assert "±" in out
-    assert f"kernode predict clusters.safetensors --graph {graph_file} -o predictions.csv" in out
-    assert (kernode.folder / "clusters.safetensors").is_file()
+    assert f"kernode predict clusters-fast.safetensors --graph {graph_file} -o predictions.csv" in out
+    assert (kernode.folder / "clusters-fast.safetensors").is_file()
+
+
+def test_fit_lists_the_members_of_the_sum_with_weights_that_sum_to_one(kernode, graph_file):
+    _, out, _ = kernode("fit", graph_file, *QUICK)
+    model = NodeModel.load("clusters.safetensors")
+    weights = {one.name: one.weight for one in model.method.members}
+    assert sum(weights.values()) == pytest.approx(1)
+    rows = out.partition("sum of kernels")[2].partition("chosen once")[0].splitlines()[1:-1]
+    shown = {row.split()[1]: row.split()[0] for row in rows}
+    assert [*shown] == [*model.chosen_by_validation]
+    assert {name: one for name, one in shown.items() if one != "–"} == {
+        name: f"{weight:.2f}" for name, weight in weights.items()
+    }
 
 
 def test_report_is_what_the_saved_model_gives(kernode):
@@ -99,9 +110,9 @@ def test_similar_nodes_are_those_of_the_gram_matrix_of_every_run(kernode, graph_
     """Fresh splits: each run is asked about its own test nodes."""
     more = (*QUICK, *options, "--set", "run.precision=64", "-o", "m.safetensors", "--json")
     found = json.loads(kernode("fit", graph_file, *more)[1])["test"]["similarity"]
-    g = NodeModel.load("m.safetensors").on(GRAPH).g
+    on = NodeModel.load("m.safetensors").on(GRAPH)
     for i, split in enumerate(split_nodes(GRAPH, "jk", [0, 1])):
-        gram = NodeKernel(Normalized(Linear()), g[i]).gram(split.test)
+        gram = on.of_replicas([i]).kernel.gram(split.test)
         expected = slow_similarity(gram.astype(np.float32), GRAPH.labels[split.test])
         assert list(found["runs"][i].values()) == pytest.approx(expected, abs=1e-4)
     for name in ("map", "precision_at_10"):
@@ -143,7 +154,18 @@ def test_every_option_reaches_the_model(kernode, graph_file, option, stored):
 
 
 def test_a_weight_without_a_term_is_not_reported(kernode, graph_file):
-    fit = ("fit", graph_file, *QUICK, "--set", "map.hops=3", "--set", "map.powers=released", "--quiet")
+    fit = (
+        "fit",
+        graph_file,
+        "--variant",
+        "k3",
+        *QUICK,
+        "--set",
+        "map.hops=3",
+        "--set",
+        "map.powers=released",
+        "--quiet",
+    )
     weights = json.loads(kernode(*fit, "--json")[1])["hop_weights"]
     assert [weight is None for weight in weights] == [False, True, True, False]
     assert "–: no such term" in kernode(*fit)[1]

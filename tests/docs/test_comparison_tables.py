@@ -25,19 +25,19 @@ def store(folder, method, accuracy, split="0.6/0.2/0.2", dataset="cora", **more)
 def test_a_rival_that_wins_is_bold_and_one_that_failed_says_why(tmp_path):
     from comparison_tables import comparison_tables
 
-    for method, accuracy in {"default": [80.0, 81.0], "gcn": [82.0, 83.0]}.items():
+    for method, accuracy in {"fast": [80.0, 81.0], "gcn": [82.0, 83.0]}.items():
         store(tmp_path, method, accuracy)
         store(tmp_path, method, accuracy[::-1], split="5-per-class")
     store(tmp_path, "sgc", [], failed=FAILED)
     store(tmp_path, "sgc", [1.0, 2.0], split="5-per-class")
     tables = comparison_tables(tmp_path)
     accuracy = tables["compare_accuracy"]()
-    assert "| the default | 80.50 ± 0.71 |" in accuracy
+    assert "| `fast` | 80.50 ± 0.71 |" in accuracy
     assert "| GCN | **82.50** ± 0.71 |" in accuracy
     assert "| SGC | every candidate diverged |" in accuracy
-    assert "| Cora | GCN | −2.00 |" in tables["compare_default"]()
-    assert "| Cora | SGC |" not in tables["compare_default"]()
-    assert "| Cora | GCN | −2.00 |" in tables["compare_default_5_labels"]()
+    assert "| Cora | GCN | −2.00 |" in tables["compare_fast"]()
+    assert "| Cora | SGC |" not in tables["compare_fast"]()
+    assert "| Cora | GCN | −2.00 |" in tables["compare_fast_5_labels"]()
     assert "Cora, 5 labels" in tables["compare_few_labels"]()
 
 

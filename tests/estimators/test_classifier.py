@@ -52,7 +52,7 @@ def test_ensemble_is_the_mean_over_replicas_and_its_gram_feeds_a_kernel_machine(
 
 def test_classes_may_have_names():
     names = np.array(["red", "green", "blue"])
-    model = quick().fit(
+    model = quick(variant="fast").fit(
         SPLIT.train,
         names[LABELS],
         graph=CLUSTERS,
@@ -61,7 +61,7 @@ def test_classes_may_have_names():
     assert model.classes_.tolist() == ["blue", "green", "red"]
     assert (model.predict(SPLIT.test) == names[CLUSTERS.labels[SPLIT.test]]).mean() > 0.8
     named = kn.Graph(CLUSTERS.adjacency, CLUSTERS.features, CLUSTERS.labels, class_names=tuple(names))
-    again = quick().fit(SPLIT.train, names[LABELS], graph=named, validation=SPLIT.validation)
+    again = quick(variant="fast").fit(SPLIT.train, names[LABELS], graph=named, validation=SPLIT.validation)
     assert np.array_equal(again.predict_proba(SPLIT.test), model.predict_proba(SPLIT.test))
 
 

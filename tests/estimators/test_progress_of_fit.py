@@ -38,10 +38,19 @@ def test_a_short_fit_prints_nothing(capsys):
 
 def test_the_log_says_what_was_trained_and_why_it_was_chosen(caplog):
     caplog.set_level(logging.INFO, "kernode")
-    fit(replicas=2)
+    fit("fast", replicas=2)
     for words in (
         "training diffusion or hops or ", "on clusters: 30 train, 30 validation, 2 replicas, cpu, ",
         "chose ", "by validation accuracy (diffusion ",
     ):  # fmt: skip
         assert words in caplog.text
     assert "epoch 3 of 6" not in caplog.text
+
+
+def test_the_log_of_a_sum_says_its_members_and_their_weights(caplog):
+    caplog.set_level(logging.INFO, "kernode")
+    model = fit(replicas=2)
+    assert "stages-wide, stages-deep are not tried: " in caplog.text
+    assert "training diffusion and features and " in caplog.text
+    first = model.model_.method.members[0]
+    assert f"chose weights by validation loss: {first.weight:.2f} {first.name} (" in caplog.text

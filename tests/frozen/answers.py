@@ -58,8 +58,8 @@ def centroids():
     return answers_of(model) | reasons_of(model) | {"more": more.predict_proba(NODES)}
 
 
-def auto():
-    model = fit(kn.NodeKernelClassifier(replicas=2, **TRAINED), from_file())
+def fast():
+    model = fit(kn.NodeKernelClassifier("fast", replicas=2, **TRAINED), from_file())
     return answers_of(model) | reasons_of(model)
 
 
@@ -104,5 +104,5 @@ def embedding():
     return {"vectors": model.transform(NODES), "similar": model.similar(5, k=3)}
 
 
-_ALL = (softmax, centroids, auto, own_parts, tables, transformer, links, embedding)
+_ALL = (softmax, centroids, fast, own_parts, tables, transformer, links, embedding)
 ANSWERS = {one.__name__: one for one in _ALL}

@@ -20,7 +20,7 @@ TRAININGS = {
     "k1": ("k1", {}), "k2": ("k2", {}), "n1": ("n1", {"powers": "released"}),
     "k3": ("k3", {"powers": "last"}),
     "hops": ("hops", {"input_dropout": 0.3}), "standardized": ("hops-standardized", {"input_dropout": 0.3}),
-    "auto": ("auto", {}), "similarity": ("similarity-hops", {}),
+    "fast": ("fast", {}), "similarity": ("similarity-hops", {}),
 }  # fmt: skip
 
 

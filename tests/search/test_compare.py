@@ -32,7 +32,7 @@ from tasks import DOUBLE, SINGLE, fit_split
 
 SPLIT = "0.5/0.25/0.25"
 RESULTS = Path(__file__).parents[2] / "results"
-BASELINES = {name: one for name, one in METHODS.items() if len(one.candidates) == 6}  # as many as "auto" has
+BASELINES = {name: one for name, one in METHODS.items() if len(one.candidates) == 6}  # as many as "fast" has
 HARDLY, WELL, NEVER = 1e-6, 0.05, 1e300  # learning rates: the last diverges at once
 
 
@@ -103,18 +103,18 @@ def test_every_baseline_takes_part(graph, name):
     assert min(figures["validation"]) > 0
 
 
-def test_the_default_is_what_fit_uses_where_nothing_is_set(graph):
-    made = candidates_of(METHODS["default"], graph)
-    wanted = candidates("auto")  # the graph's features are no words, and no search has seen it
+@pytest.mark.parametrize(("name", "variant"), [("default", "auto"), ("fast", "fast")])
+def test_the_default_is_what_fit_uses_where_nothing_is_set(graph, name, variant):
+    made = candidates_of(METHODS[name], graph)
+    wanted = candidates(variant)  # the graph's features are no words, and no search has seen it
     assert [(one.settings["variant"], one.method, one.training) for one in made] == [
         (name, *parts) for name, parts in wanted.items()
     ]
 
 
-@pytest.mark.parametrize("name", ["default", "k3-tuned", "similarity"])
+@pytest.mark.parametrize("name", ["fast", "k3-tuned", "similarity"])
 def test_settings_searched_for_on_a_data_set_are_not_compared(name, cora):
-    variant = "auto" if name == "default" else name
-    found, searched = (candidates(variant, "cora", tuned=tuned) for tuned in (False, True))
+    found, searched = (candidates(name, "cora", tuned=tuned) for tuned in (False, True))
     made = [(one.method, one.training) for one in candidates_of(compared_method(name), cora[0])]
     assert made == [*found.values()]
     assert made != [*searched.values()]
@@ -216,6 +216,7 @@ def test_a_choice_is_fitted_on_each_split_as_an_estimator_fits_it(graph, variant
         model = fit_split(graph, variant, (s,), SPLIT, epochs=5)
         assert found["accuracy"][s] == pytest.approx(model.report().figures["test"]["accuracy_mean"])
         tried = {one["settings"]["variant"]: one["validation"][s] for one in found["tried"]}
+        tried = {name: figure for name, figure in tried.items() if figure is not None}  # not on a CPU
         assert tried == pytest.approx(model.model_.chosen_by_validation)
 
 
@@ -321,7 +322,7 @@ def test_stored_results_of_cora_are_found():
         for name, method in METHODS.items()
         if not any(store.find(Comparison(cora, method, 30, choose_on=first)) for first in (5, 0))
     ]
-    assert missing == ["k3-last", "k3-released"]  # never measured
+    assert {*missing} - {"default"} == {"k3-last", "k3-released"}  # never measured
 
 
 def test_stored_results_are_named_by_the_digest_of_their_settings():

@@ -168,7 +168,7 @@ def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
 
 def test_the_command_prints_one_json_object(dry_run, free):
     free(10**10)
-    values = dry_run("cora", "--replicas", 3)
+    values = dry_run("cora", "--variant", "fast", "--replicas", 3)
     assert values.keys() == KEYS | {"warnings"}
     expected = {
         "dataset": "cora", "variant": "diffusion-decayed", "nodes": 2708, "edges": 5278, "features": 1433,
@@ -186,7 +186,7 @@ def test_the_command_prints_one_json_object(dry_run, free):
 def test_a_million_nodes_are_estimated_without_making_the_graph(dry_run, monkeypatch, free):
     free(10**11)
     monkeypatch.setattr(Synthetic, "graph", lambda _: pytest.fail("it was made"))
-    values = dry_run("synthetic:nodes=1_000_000,degree=20")
+    values = dry_run("synthetic:nodes=1_000_000,degree=20", "--variant", "fast")
     assert (values["nodes"], values["edges"], values["features"]) == (1_000_000, 10_000_000, 64)
     assert values["least_memory_mb"] > 160 + 256 + 256  # adjacency, X, X scaled
     assert [values[name] for name in ("fits", "seconds", "peak_memory_mb", "predicted_from")] == [None] * 4

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from kernode.errors import InputError
 from kernode.maps import GAT, GCN, GCNII, MLP, ClassicGNN, Diffusion, FeatureMap, Presmoothed
-from kernode.tasks.classes.variants import AUTO, CHOICES, VARIANTS
+from kernode.tasks.classes.variants import AUTO, CHOICES, FAST, VARIANTS
 
 Settings = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ def _settings(
     feature_map: FeatureMap, learning_rate: float, weight_decay: float, dropout: float = 0.5,
     input_dropout: float = 0.0,
 ) -> Settings:  # fmt: skip
-    """A candidate, trained for as long as those of "auto"."""
+    """A candidate, trained for as long as those of "fast"."""
     return {
         "map": feature_map, "learning_rate": learning_rate, "weight_decay": weight_decay, "dropout": dropout,
         "input_dropout": input_dropout, "epochs": 1000, "patience": 200,
@@ -50,7 +50,7 @@ def _classic(layer: Literal["gcn", "sage", "gat"], width: int, depth: int, resid
 # GraphSAGE as published: two layers with relu.
 _sage = partial(ClassicGNN, "sage", norm=False, residual=False, head=False)
 
-# Six candidates each, as many as "auto" has. Those that share a map train as one stack.
+# Six candidates each, as many as "fast" has. Those that share a map train as one stack.
 GCN_SETTINGS = (
     _settings(_classic("gcn", 512, 3, residual=False), 0.001, 5e-5),  # Luo et al., Computers
     _settings(_classic("gcn", 512, 3, residual=False), 0.005, 5e-4, 0.7),
@@ -142,9 +142,10 @@ METHODS = {
     one.name: one
     for one in (
         ComparedMethod("k3", "K3", "k3", _WIDE, _USUAL),
-        # As `kernode fit` by default, without settings that were searched for on a data set: it chooses among
-        # the candidates of "auto" on each split alone.
+        # As `kernode fit` has them, without settings that were searched for on a data set: each chooses its
+        # members or its candidate on each split alone.
         ComparedMethod("default", "the default", AUTO),
+        ComparedMethod("fast", "`fast`", FAST),
         ComparedMethod("n1", "N1: K3 without L_K", "n1", _WIDE, _USUAL),
         ComparedMethod("k3-c1", "K3 with ω = 1, not learned", "k3", _WIDE | {"hop_weights": 1.0}, _USUAL),
         ComparedMethod("k3-plain", "K3 without exact-hop masks", "k3", _WIDE | {"powers": "plain"}, _USUAL),

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from kernode.errors import bad_setting
 from kernode.kernels import BaseKernel, Linear, Normalized
 from kernode.losses import Softmax
 from kernode.losses.base import Loss
-from kernode.maps import MLP, FeatureMap, OnColumns
+from kernode.maps import MLP, FeatureMap, OnColumns, Standardized
 from kernode.tasks.classes.method import Method
 from kernode.training.loop import Trained
 from kernode.training.settings import OF_LEARNING, Training
@@ -45,6 +46,20 @@ class LogisticRegression(Method):
     strengths: tuple[float, ...] = (1.0, 10.0, 100.0)
 
     closed_form: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inner = self.map.unwrapped
+        plain = isinstance(inner, MLP) and not (inner.hidden or inner.norm or inner.normalize_rows)
+        if not plain or isinstance(self.map, Standardized):
+            raise bad_setting("map", "an MLP without hidden layers, norm or normalize_rows", self.map)
+        if self.loss != Softmax():
+            raise bad_setting("loss", "Softmax()", self.loss)
+
+    @property
+    def title(self) -> str:
+        """Name in messages."""
+        return "logistic regression"
 
     @property
     def ignored_settings(self) -> frozenset[str]:

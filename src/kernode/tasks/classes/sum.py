@@ -212,7 +212,9 @@ def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Cand
     }
     if len(found) < len(candidates) and found:
         left = ", ".join(name for name in candidates if name not in found)
-        why = "they need the whole graph" if isinstance(graph, GraphShare) else "the graph is large"
+        why = (
+            "they need the whole graph" if isinstance(graph, GraphShare) else "they would take long on a CPU"
+        )
         log_event("members", f"{left} are not tried: {why}")
     return found or candidates
 

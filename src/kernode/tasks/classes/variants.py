@@ -51,9 +51,8 @@ CANDIDATES = (
 )
 # What "auto" sums, with weights by validation: members that differ in what they look at. A new one is an
 # entry here and in VARIANTS. Members and settings were chosen by validation nodes of DEVELOPMENT graphs.
-# Where no node validates, the first one trains alone.
 MEMBERS = (
-    "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights
+    "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights; alone where nothing validates
     "instant",  # Eq. 5's smoother as a kernel, untrained: the first answer
     "linear",  # logistic regression on x: strong text needs no network
     "neighbours",  # the same on x and the rows of A, each neighbour a word (LINKX)
