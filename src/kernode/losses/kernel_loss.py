@@ -13,7 +13,7 @@ from torch.nn import functional
 from kernode.compute.draws import Draws
 from kernode.compute.gpu import fused_sums
 from kernode.compute.replicas import PerReplica, plain_numbers, whole
-from kernode.compute.stack import Parameters, part, stacked_rows
+from kernode.compute.stack import Parameters, stacked_rows, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.kernels import BaseKernel
@@ -58,7 +58,7 @@ class KernelLoss(Loss):
     ) -> dict[str, Tensor]:
         """L_K on fresh triplets."""
         triplets, embedded = prepared.sampler.draw(draws), kernel.embed(g)
-        loss = self.of_kernel(kernel, part(parameters, "kernel."), embedded, triplets, prepared.own)
+        loss = self.of_kernel(kernel, under_prefix(parameters, "kernel."), embedded, triplets, prepared.own)
         return {"loss": loss, "kernel_loss": loss}
 
     def of_kernel(

@@ -53,7 +53,7 @@ class TripletSampler:
             return self.weighted.draw(draws)
         if gpu := fused(self.sizes):
             places = self.sizes, self.starts, self.others
-            return Triplets(*gpu.draw_triplets(draws.seeds, draws.epoch_on_device, TRIPLETS, *places))
+            return Triplets(*gpu.draw_triplets(draws.seeds, draws.epoch_tensor, TRIPLETS, *places))
         r = len(draws.seeds)
         replica = torch.arange(r, device=self.index.device)
         first, second = draws.words(TRIPLETS, self.index).chunk(2)  # t × r

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
@@ -93,7 +93,7 @@ class JoinedMaps(FeatureMap):
 
     def parts(self, parameters: Parameters) -> Iterator[tuple[FeatureMap, Parameters]]:
         """Each map with its parameters."""
-        return ((one, part(parameters, f"{name}.")) for name, one in self.named.items())
+        return ((one, under_prefix(parameters, f"{name}.")) for name, one in self.named.items())
 
     def _own(self, prepared: Any, name: str) -> Any:
         return prepared[name]

@@ -48,7 +48,7 @@ class Results:
         log_event("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
         return path
 
-    def unfinished(self, cell: Any) -> Path:
+    def checkpoint_path(self, cell: Any) -> Path:
         """Return the checkpoint file of a long cell."""
         return self.folder / f".unfinished-{cell.digest}.safetensors"
 

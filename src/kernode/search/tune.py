@@ -29,8 +29,8 @@ from kernode.graph import Graph
 from kernode.io import Split, split_nodes
 from kernode.io.edge_split import split_edges
 from kernode.kernels import Normalized
-from kernode.models.changes import part_of
 from kernode.models.fit import fit_candidates
+from kernode.models.overrides import part_of
 from kernode.models.task import Task as LearningTask
 from kernode.models.variants import known_name
 from kernode.progress import log_event

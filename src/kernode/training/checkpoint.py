@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.replicas import whole
-from kernode.compute.stack import part
+from kernode.compute.stack import under_prefix
 from kernode.errors import InputError, bad_setting
 from kernode.storage import complete, deferred_interrupt, read_tensors, write_tensors
 from kernode.training.callbacks import Callback
@@ -110,7 +110,7 @@ class Checkpoint(Callback):
                     raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(loop.state[name].shape)}")
                 loop.state[name].copy_(values)
             device = next(iter(loop.state.values())).device
-            history = {name: values.to(device) for name, values in part(saved, _HISTORY).items()}
+            history = {name: values.to(device) for name, values in under_prefix(saved, _HISTORY).items()}
             if len({len(values) for values in history.values()}) > 1:
                 raise ValueError("its history has epochs of different numbers")
             return history
@@ -121,7 +121,7 @@ class Checkpoint(Callback):
             return None
         saved, _ = read_tensors(self.path, "checkpoint")
         with complete(self.path):
-            return next((len(value) for value in part(saved, _HISTORY).values()), 0)
+            return next((len(value) for value in under_prefix(saved, _HISTORY).values()), 0)
 
     def check(self, parts: Iterable[str] = ("",)) -> None:
         """Raise, before anything is computed, unless the parts' files exist as ``resume`` has it.
@@ -166,7 +166,7 @@ def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, 
     Names are ``stack_0.parameters.…``, and the first axis counts a stack's replicas.
     """
     stacks: dict[str, dict[int, Tensor]] = {}
-    for name, values in part(saved, "stack_").items():
+    for name, values in under_prefix(saved, "stack_").items():
         number, _, what = name.partition(".")
         stacks.setdefault(what, {})[int(number)] = values
     left = {what: torch.cat([parts[i] for i in sorted(parts)]) for what, parts in stacks.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernode.compute.stack import part, replica
+from kernode.compute.stack import replica, under_prefix
 from kernode.io import Split
 from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
 from kernode.metrics.accuracy import accuracy, class_figures, summary, wilson
@@ -140,7 +140,7 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
     if r > 1 and len(nodes) == 1:
         g, at_nodes = on.gather_rows(nodes[0])
         labels = torch.tensor(truth[0], device=on.options.device)
-        own = part(on.parameters, "kernel.")
+        own = under_prefix(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
         figures["ensemble_map"] = round(together[0], 4)
     by_run = [{name: round(one, 4) for name, one in zip(names, run, strict=True)} for run in runs]
@@ -160,7 +160,7 @@ def retrieval_of_run(
     base: Any = on.model.method
     labels = torch.tensor(on.graph.labels[nodes] if truth is None else truth, device=on.options.device)
     g, at = on.gather_rows(nodes)
-    own = replica(part(on.parameters, "kernel."), run)
+    own = replica(under_prefix(on.parameters, "kernel."), run)
     figures = kernel_retrieval(base.kernel, own, g[run : run + 1, torch.tensor(at)], labels)
     found = [float(figure) for figure in figures]
     return None if np.isnan(found).any() else found

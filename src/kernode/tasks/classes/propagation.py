@@ -20,7 +20,7 @@ from torch import Tensor
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import changed, require_part
 from kernode.errors import InputError, bad_setting
@@ -30,7 +30,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
 from kernode.maps import MLP
-from kernode.models.changes import Changes
+from kernode.models.overrides import Changes
 from kernode.tasks.classes.method import Method, NodeMethod, validation_accuracies
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -242,7 +242,8 @@ class CorrectAndSmooth(Propagation):
     ) -> Tensor:
         """The base's class probabilities of all nodes: n × r × c."""
         prepared = self.base.map.prepare(graph, options) if prepared is None else prepared
-        scores = self.base.map(part(parameters, "map."), prepared, None) + parameters["class_bias"][:, None]
+        scores = self.base.map(under_prefix(parameters, "map."), prepared, None)
+        scores = scores + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
 
     @property
