@@ -153,7 +153,7 @@ def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_split
     other = own_splits.model.on(clustered_graph(n=70, seed=5))
     contents = Contents(EvaluationData.of(other, layout="pca"))
     facts = contents.facts
-    assert "70 nodes" in facts["asked about"]
+    assert "70 nodes" in facts["applied to"]
     assert "nodes" not in facts["graph"]
 
 

@@ -71,7 +71,7 @@ class Contents:
 
     @cached_property
     def unsure(self) -> dict[str, Any]:
-        """The least certain of the nodes that no replica was trained on, or of all nodes if there are none."""
+        """The least certain of the nodes that no replica was trained on, else of all nodes."""
         evaluation = self.evaluation
         n, has_training = evaluation.graph.n_nodes, evaluation.on.has_training_nodes
         unseen = np.flatnonzero(~evaluation.parts.is_training(n))
