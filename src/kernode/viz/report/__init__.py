@@ -136,7 +136,7 @@ class Contents:
             return []
         of = f"{figures['nodes']:,} test nodes" + (f", mean ± spread of {r} replicas" if r > 1 else "")
         low, high = figures["interval_95"]
-        remark = f"{of}; 95 % interval {low:.1f} to {high:.1f}"
+        remark = f"{of}; 95\u00a0% interval {low:.1f} to {high:.1f}"
         found = [("Test accuracy", percent(figures, "accuracy", r), remark)]
         if r > 1 and figures["ensemble_accuracy"] is not None:
             together = f"{figures['ensemble_accuracy']:.2f} %"
