@@ -131,7 +131,7 @@ class Learner(ABC):
         return {name: value.detach() for name, value in losses.items()}
 
     def advance(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """Train one epoch, evaluate, and keep it for the replicas that improved. Returns one value per replica and name.
+        """Train one epoch, evaluate, and keep it for replicas that improved; return r values per name.
 
         The epoch may be a number on the device, so that a captured epoch can be replayed.
         """

@@ -142,7 +142,7 @@ class LabelPropagation(Propagation):
     choices: ClassVar = {"shares": "share", "clamped": "clamped"}
 
     def train(self, task: NodeTask, training: Training) -> Trained:
-        """Evaluate every setting, as if it were an epoch; keep the best on validation for each replica."""
+        """Evaluate every setting, as if it were an epoch; keep each replica's best on validation."""
         started = time.perf_counter()
         accuracies, chosen = self.choose(task, None)
         return Trained(
@@ -207,7 +207,7 @@ class CorrectAndSmooth(Propagation):
         return replace(method, base=method.base.changed({**changes, "loss": others}))
 
     def train(self, task: NodeTask, training: Training) -> Trained:
-        """Train the base, then evaluate every pair of shares; keep the best on validation for each replica."""
+        """Train the base, then evaluate every pair of shares; keep each replica's best on validation."""
         started, options = time.perf_counter(), task.run.options
         loop = task.begin(self.base, training)
         loop.run()
