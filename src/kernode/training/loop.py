@@ -312,7 +312,7 @@ def _require_convergence(learners: Sequence[Learner], history: dict[str, Tensor]
     first = int(broken[0])
     if not kept.all():
         raise DivergedError(first, (~kept).nonzero().flatten().tolist())
-    warn(f"the loss is not finite from epoch {first} on; an earlier epoch is kept. Lower the learning rate.")
+    warn(f"the loss was not finite from epoch {first}; an earlier one is kept. Lower the learning rate.")
 
 
 def _finite(parameters: Parameters) -> Tensor:

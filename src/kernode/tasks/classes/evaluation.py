@@ -254,18 +254,21 @@ def _choice_lines(report: dict[str, Any]) -> list[str]:
     """The method that was kept, and below it the others, each with its epochs."""
     by, epochs = "mAP" if report["select_by"] == "map" else "accuracy", report["epochs_tried"]
     after = {
-        name: f"{figure:.2f} % after {epochs[name]}"
+        name: f"{figure:.2f} %" + f" after {epochs[name]}" * (epochs[name] > 0)
         for name, figure in report["chosen_by_validation"].items()
     }
     if members := report.get("members"):
-        weights = {one["name"]: f"{one['weight']:.2f}" for one in members}
-        found = [f"{'sum of kernels':<20} weight  member ({by} on validation nodes, epochs)"]
-        rows = [(weights.get(name, "–"), name, figure) for name, figure in after.items()]
-        found += [f"{'':<20} {weight:>6}  {name} ({figure})" for weight, name, figure in rows]
+        found = [f"{'sum of kernels':<20} weight  member"]
+        for one in members:
+            found.append(f"{'':<20} {one['weight']:6.2f}  {one['name']} ({by} {after.pop(one['name'])})")
+        if after:
+            found.append(
+                f"{'':<20} not used: {', '.join(f'{name} {figure}' for name, figure in after.items())}"
+            )
     else:
         chosen = report["variant"]
-        s = "s" * (epochs[chosen] != 1)
-        found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}"]
+        unit = "" if not epochs[chosen] else " epoch" if epochs[chosen] == 1 else " epochs"
+        found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)}{unit}"]
         found.append(f"{'':<20} not: {', '.join(f'{name} {figure}' for name, figure in after.items())}")
     test = report["test"]
     if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:
