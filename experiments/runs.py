@@ -18,8 +18,8 @@ from kernode.graph import Graph
 from kernode.io import Split
 from kernode.kernels import normalized
 from kernode.kernels.node_kernel import NodeKernel
-from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
+from kernode.models.overrides import by_part
 from kernode.tasks.classes.evaluation import fit_report
 from kernode.tasks.classes.labels import split_labels
 from kernode.tasks.classes.method import Method, NodeMethod

@@ -10,8 +10,8 @@ from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.io.edge_split import split_edges
 from kernode.io.node_split import random_split
 from kernode.metrics.ranking import retrieval_by_blocks
-from kernode.models.changes import by_part
 from kernode.models.fit import fit_candidates
+from kernode.models.overrides import by_part
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask

@@ -56,12 +56,12 @@ def run_cells(
     @contextmanager
     def local(number: int) -> Iterator[dict[str, Any]]:
         cell = cells[number]
-        yield {"progress": on_start(cell), "checkpoint": results.unfinished(cell)}
+        yield {"progress": on_start(cell), "checkpoint": results.checkpoint_path(cell)}
 
     with closing(run_tasks(tasks, tensor_options, threads=threads, local=local)) as finished:
         for number, figures in finished:
             results.save(cells[number], figures)
-            results.unfinished(cells[number]).unlink(missing_ok=True)
+            results.checkpoint_path(cells[number]).unlink(missing_ok=True)
             on_end(cells[number])
 
 

@@ -92,8 +92,8 @@ def test_torch_mixes_words_as_numpy_does(words):
 
 def test_an_epoch_may_be_a_number_on_the_device():
     seeds, epoch = torch.tensor([5, 6]), torch.tensor(9)
-    assert Draws(seeds, epoch).epoch_on_device is epoch
-    assert int(Draws(seeds, 9).epoch_on_device) == 9
+    assert Draws(seeds, epoch).epoch_tensor is epoch
+    assert int(Draws(seeds, 9).epoch_tensor) == 9
     assert torch.equal(Draws(seeds, epoch).uniform(WEIGHTS, 20), Draws(seeds, 9).uniform(WEIGHTS, 20))
 
 

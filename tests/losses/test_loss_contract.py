@@ -10,7 +10,7 @@ import torch
 
 from graphs import vectors
 from kernode.compute.draws import Draws
-from kernode.compute.stack import part, replica
+from kernode.compute.stack import replica, under_prefix
 from kernode.errors import InputError
 from kernode.kernels import RBF, Linear, Normalized, Polynomial
 from kernode.losses import Joint, KernelLoss, Loss, Softmax
@@ -137,7 +137,7 @@ def test_a_kernel_loss_is_the_mean_over_its_triplets_read_from_the_gram_matrix(l
     prepared = loss.prepare(training_nodes(), own, DOUBLE)
     found = loss(prepared, kernel, parameters, g, Draws(SEEDS, 4))["loss"]
     embedded = kernel.embed(g)
-    gram = kernel.gram(embedded, embedded, part(parameters, "kernel."))
+    gram = kernel.gram(embedded, embedded, under_prefix(parameters, "kernel."))
     triplets = [rows.T // 3 for rows in prepared.sampler.draw(Draws(SEEDS, 4))]  # r × t each
     for i in range(3):
         of_replica = {name: values[i : i + 1] for name, values in own.items()}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import kernode as kn
 from graphs import clustered_graph, graphs
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.stack import part
+from kernode.compute.stack import under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.hops import normalized_adjacency
@@ -80,7 +80,7 @@ def test_two_equal_maps_side_by_side_begin_and_drop_differently():
     prepared = feature_map.prepare(graph, DOUBLE)
     parameters = feature_map.initial(prepared, Draws(SEEDS), DOUBLE)
     assert not torch.equal(parameters["first.weight_0"], parameters["second.weight_0"])
-    same = parameters | {f"second.{k}": v for k, v in part(parameters, "first.").items()}
+    same = parameters | {f"second.{k}": v for k, v in under_prefix(parameters, "first.").items()}
     dropout = Dropout(Draws(SEEDS, 1), torch.full((2,), 0.5, dtype=torch.float64))
     one, other = feature_map(same, prepared, dropout).chunk(2, dim=-1)
     assert not torch.allclose(one, other)
@@ -109,7 +109,7 @@ def test_side_by_side_is_the_sum_of_both_kernels(share):
         return NodeKernel(Normalized(Linear()), g).gram()
 
     whole = NodeKernel(Linear(), feature_map(parameters, prepared)).gram()
-    parts = [bar(one, part(parameters, f"{name}.")) for name, one in feature_map.named.items()]
+    parts = [bar(one, under_prefix(parameters, f"{name}.")) for name, one in feature_map.named.items()]
     assert np.allclose(whole, (1 - share) * parts[0] + share * parts[1], atol=1e-12)
 
 

@@ -13,7 +13,7 @@ from kernode.compute.ranks import ALONE, Ranks
 from kernode.errors import InputError
 from kernode.hops import corrections, normalized_adjacency
 from kernode.hops import corrections as masked_product
-from kernode.hops.corrections import local_terms
+from kernode.hops.corrections import stacked_terms
 from kernode.hops.matrices import neighbour_step
 from tasks import fit_split
 
@@ -89,7 +89,7 @@ def test_rows_of_the_corrections_are_those_of_the_whole_graph(graph, reading, gr
     step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
     pattern = (graph.adjacency + sparse.eye_array(n, format="csr")).astype(bool).tocsr()
     STEPS.update({"f": step, "b": pattern})
-    local = local_terms(graph, step, hops, powers)
+    local = stacked_terms(graph, step, hops, powers)
     expected = [step] if local is None else [step, *(local[i : i + n] for i in range(0, local.shape[0], n))]
     bounds = np.unique([0, n // 3, n // 3 + n // 2, n])
     with pytest.MonkeyPatch.context() as patch:

@@ -13,7 +13,7 @@ import kernode as kn
 from graphs import clustered_graph
 from kernode.errors import InputError
 from kernode.io import load_graph, split_nodes
-from kernode.models.changes import by_part
+from kernode.models.overrides import by_part
 from kernode.search import compare
 from kernode.search.baselines import METHODS, ComparedMethod, compared_method
 from kernode.search.compare import (

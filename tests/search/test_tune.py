@@ -12,7 +12,7 @@ import kernode as kn
 from graphs import CLUSTERS as GRAPH
 from graphs import clustered_graph
 from kernode.io import split_nodes, write_npz
-from kernode.models.changes import by_part
+from kernode.models.overrides import by_part
 from kernode.search.tune import Problem, open_study, search, search_space
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.variants import VARIANTS, configure

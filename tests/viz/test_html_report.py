@@ -128,9 +128,9 @@ def test_a_model_without_test_nodes_shows_no_accuracy(clusters, cache):
     assert contents.headline == []
     assert {"confusion", "reliability", "coverage"} <= set(contents.left_out)
     page = Page(render(contents, "title"))
-    assert "There is no accuracy on nodes that the model did not see" in page.text
+    assert "There is no test accuracy" in page.text
     assert "Test accuracy" not in page.text
-    assert "30 nodes that no run was trained on" in contents.unsure["least_sure_among"]
+    assert "30 nodes that no replica was trained on" in contents.unsure["least_sure_among"]
 
 
 def test_the_least_sure_nodes_have_reasons_where_the_map_has_them(own_splits, clusters, cache):
@@ -153,7 +153,7 @@ def test_another_graph_gives_its_sizes_and_not_the_trained_graphs_name(own_split
     other = own_splits.model.on(clustered_graph(n=70, seed=5))
     contents = Contents(EvaluationData.of(other, layout="pca"))
     facts = contents.facts
-    assert "70 nodes" in facts["asked about"]
+    assert "70 nodes" in facts["applied to"]
     assert "nodes" not in facts["graph"]
 
 
@@ -165,7 +165,7 @@ def test_calibration_is_that_of_the_answers_in_the_charts(clusters, cache):
     assert together.calibration["coverage"] == ensemble["coverage"]
     assert "2 replicas together" in together.headline[-1][2]
     text = Page(render(together, "title")).text
-    assert "at least this probability count (2 replicas together)" in text
+    assert "with at least this probability (2 replicas together)" in text
     assert "Their error (2 replicas together)" in text
 
 

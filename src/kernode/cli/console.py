@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -13,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,9 @@ from kernode.progress import log_event, progress_listener
 
 # Control characters but for line breaks and tabulators, C1's among them.
 _CONTROL = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10}, "\ufffd")
+
+
+_TITLE = re.compile(r" {4,}|\s*\S+(?: \S+)* {2,}|\s*")
 
 
 def harmless(text: str) -> str:
@@ -91,17 +95,27 @@ class _Console(Console):
     def render_str(self, text: str, **look: Any) -> Text:
         return super().render_str(harmless(text), **look)
 
-    def write(self, content: str | Table) -> None:
+    def write(self, content: str | Text | Table) -> None:
         with self.capture() as text:
             self.print(content)
         write_stdout("\n".join(line.rstrip(" ") for line in text.get().split("\n")))
 
 
 def say(text: str) -> None:
-    """Print rich's markup on stdout; escape what is not ours in it. A terminal wraps it between words."""
+    """Print rich's markup on stdout; escape what is not ours in it.
+
+    A terminal wraps it between words, and continues a line below its value: after the title or indentation.
+    """
     console = _Console(highlight=False, emoji=False)
-    console.soft_wrap = not console.is_terminal
-    console.write(text)
+    console.soft_wrap = True
+    lines = console.render_str(text).split("\n", allow_blank=True) if console.is_terminal else [text]
+    for line in lines:
+        title = _TITLE.match(str(line))
+        if isinstance(line, Text) and title and title.end() < console.width // 2 < line.cell_len:
+            head, value = line.divide([title.end()])
+            margin = Text("\n" + " " * title.end())
+            line = head + margin.join(value.wrap(console, console.width - title.end()))
+        console.write(line)
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -149,10 +163,15 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
         disable=quiet or not console.is_terminal,
     )
 
+    steps: list[TaskID] = []
+
     @cache
-    def begin(total: float, name: str = "") -> Advance:
+    def begin(total: float, name: str = "", step: bool = False) -> Advance:
+        for over in steps:  # one step at a time, and none below a training
+            bars.update(over, visible=False)
         name = f"{title} · {name}" if name else title
         task, last = bars.add_task(name, total=total, text=""), time.monotonic()
+        steps[:] = [task] if step else []
 
         def advance(done: float, text: str) -> None:
             nonlocal last
@@ -168,5 +187,5 @@ def progress(title: str, *, quiet: bool, counted: bool = True, seconds: float = 
         return advance
 
     # the same step of another graph has another total
-    with bars, progress_listener(lambda what, done, total: begin(total, what)(done, "")):
+    with bars, progress_listener(lambda what, done, total: begin(total, what, step=True)(done, "")):
         yield begin

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from kernode.cli.console import print_json, progress, say
+from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.options.graph import GraphOptions
 from kernode.cli.options.run import FitOptions, OutputOptions
 from kernode.cli.progress_bar import ProgressBar
@@ -20,7 +20,7 @@ from kernode.training.run import Run
 
 
 def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOptions) -> None:
-    """Print a bound of memory and, of a graph that is at hand, the time, of every method to be tried."""
+    """Print a bound of memory, and the time if the graph is available, for every method to be tried."""
     model.methods()  # wrong settings come before a graph is read
     settings, variant = graph.part("run"), model.variant
     options = settings.options()
@@ -35,35 +35,54 @@ def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOpti
         first, *others = ({"variant": name, **one.to_json()} for name, one in found.items())
         print_json(first | ({"then": others} if others else {}))
         return
-    for name, one in found.items():
-        _print(one, name)
-    if len(found) > 1:
+    if len(found) == 1:
+        _print(next(iter(found.values())), variant)
+    else:
+        _print_several(found, variant)
         is_added = is_sum(variant)
         rounds = (
             [(epoch, left) for epoch, left in RUNGS if left < len(found)] if is_added else rungs(len(found))
         )
-        after = ", ".join(f"{left} after {epoch}" for epoch, left in rounds)
-        kept = "sums their kernels" if is_added else "keeps the best by validation"
-        say(f"{variant} trains these side by side and {kept}: {after} epochs.")
+        kept = [(epoch, f"{left} continue" if left > 1 else "one continues") for epoch, left in rounds]
+        steps = [f"after {epoch} epochs the best {best}" for epoch, best in kept]
+        steps += ["then their kernels are summed"] * is_added
+        say(f"{variant} trains these together: {', '.join(steps)}.")
     if sizes.graph is None:
-        say("Time: not predicted of a graph that is still to be made or fetched.")
+        say("Time: not predicted, since the graph is still to be made or fetched.")
 
 
-def _print(estimated: Estimate, variant: str) -> None:
-    sizes, seconds, replicas = estimated.sizes, estimated.seconds, estimated.run.replicas
+def _print_several(found: dict[str, Estimate], variant: str) -> None:
+    """One row for each method that is tried."""
+    _print_title(next(iter(found.values())), variant)
+    table = new_table(("method", "memory", "epochs", "per epoch", "time at most"), left=("method",))
+    for name, one in found.items():
+        times = [_time(one.seconds[key]) for key in ("epoch", "total")] if one.seconds else ["–", "–"]
+        table.add_row(name, readable(one.peak or one.least), f"{one.training.epochs:,}", *times)
+    print_table(table)
+    for verdict in dict.fromkeys(one.verdict() for one in found.values() if not one.fits):
+        say(f"[bold]{escape(verdict)}[/]")
+
+
+def _print_title(estimated: Estimate, variant: str) -> None:
+    sizes, replicas = estimated.sizes, estimated.run.replicas
     runs = f"{replicas:,} replicas" if replicas > 1 else "1 replica"
     counted = f"{sizes.nodes:,} nodes, {sizes.edges:,} edges, {sizes.features:,} features"
     device = estimated.run.options.device.type
     say(f"[bold]{escape(sizes.name)}[/] · {variant} · {counted} · {runs} · {device}")
+
+
+def _print(estimated: Estimate, variant: str) -> None:
+    _print_title(estimated, variant)
+    seconds = estimated.seconds
     say(f"  operator           {escape(estimated.operator.replace(': ', ', ', 1))}")
     say(f"  memory, at least   {readable(estimated.least)}")
     if estimated.peak is not None:
-        say(f"  memory, measured   {readable(estimated.peak)} for all that the program holds")
+        say(f"  memory, measured   {readable(estimated.peak)} in all")
     if seconds is not None:
         most = "at most " * (estimated.training.stopping_rule is not None)
         per_epoch = f"{estimated.training.epochs:,} epochs of {_time(seconds['epoch'])}"
-        measured = f"from {estimated.measured_epochs} that were measured"
-        say(f"  time               {most}{_time(seconds['total'])}: {per_epoch}, {measured}")
+        measured = f"measured over {estimated.measured_epochs}"
+        say(f"  time               {most}{_time(seconds['total'])} ({per_epoch}, {measured})")
     say(f"[bold]{escape(estimated.verdict())}[/]")
 
 

@@ -34,7 +34,7 @@ def parameters(
     """Parameters of the estimator that the options mean: of a settings file, of --set, and of the others."""
     changes = graph.method_changes(run.epochs)
     variant, changes = with_settings(graph.settings_file, command, variant, usual, changes)
-    from kernode.models.changes import by_part
+    from kernode.models.overrides import by_part
 
     settings = graph.part("run")
     about = {"variant": variant, "random_state": run.seed, "device": settings.device}

@@ -98,7 +98,7 @@ class Draws:
         return Draws(_mix(self.seeds + _APART), self.epoch)
 
     @cached_property
-    def epoch_on_device(self) -> Tensor:
+    def epoch_tensor(self) -> Tensor:
         """Epoch as a tensor on the device of the seeds."""
         if isinstance(self.epoch, Tensor):
             return self.epoch

@@ -25,7 +25,7 @@ def flat_rows(nodes: Tensor, replicas: int) -> Tensor:
     return (nodes.T * replicas + torch.arange(replicas, device=nodes.device)).reshape(-1)
 
 
-def part(parameters: Parameters, prefix: str) -> Parameters:
+def under_prefix(parameters: Parameters, prefix: str) -> Parameters:
     """Return the parameters whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): p for name, p in parameters.items() if name.startswith(prefix)}
 

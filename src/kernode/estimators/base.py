@@ -19,8 +19,8 @@ from kernode.graph import Graph, positions
 from kernode.kernels import BaseKernel, NodeKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
-from kernode.models.changes import PARTS, by_part, combined, part_of
 from kernode.models.model import History, Model
+from kernode.models.overrides import PARTS, by_part, combined, part_of
 from kernode.training.callbacks import Callback, NotebookBar, TimeLimit, Verbose
 from kernode.training.run import Run
 from kernode.training.settings import Training

@@ -24,8 +24,8 @@ from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend
 from kernode.io.tables.columns import with_target
-from kernode.models.changes import by_part, combined
 from kernode.models.fit import Candidates, fit_candidates
+from kernode.models.overrides import by_part, combined
 from kernode.tasks.classes.labels import (
     as_weights,
     by_node,

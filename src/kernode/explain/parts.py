@@ -18,7 +18,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -208,7 +208,7 @@ class Row:
     @classmethod
     def of(cls, on: NodeModelOnGraph, node: int) -> Row:
         """Take g(v) apart: of a sum of kernels each member's, otherwise that of the one map."""
-        method, parameters, g = on.model.method, part(on.parameters, "map."), on.g[:, node]
+        method, parameters, g = on.model.method, under_prefix(on.parameters, "map."), on.g[:, node]
         maps, known = [(method.map, parameters)], [g]
         if isinstance(method.map, Members):
             maps, known = list(method.map.parts(parameters)), list(g.split(method.kernel.widths, dim=1))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernode.compute.stack import part, replica
+from kernode.compute.stack import replica, under_prefix
 from kernode.errors import InputError
 from kernode.graph import Graph, positions
 from kernode.graph.lookup import Positions, as_nodes
@@ -73,7 +73,7 @@ def outlier_scores(on: NodeModelOnGraph, nodes: np.ndarray, k: int = 5) -> np.nd
 
     A training node is not compared with itself. With fewer training nodes than k, all of them count.
     """
-    g, parameters = on.g, part(on.parameters, "kernel.")
+    g, parameters = on.g, under_prefix(on.parameters, "kernel.")
     kernel = normalized(on.model.method.kernel)
     queries = torch.from_numpy(np.asarray(nodes)).to(on.options.device)
     scores = []

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from kernode.compute.stack import part
+from kernode.compute.stack import under_prefix
 from kernode.compute.tensor_options import cpu_threads
 from kernode.errors import InputError, bad_setting
 from kernode.explain.explain import Lead, names_of
@@ -262,7 +262,7 @@ class _Queries:
 
     @torch.no_grad()
     def _probabilities(self, graph: Graph, node: int) -> np.ndarray:
-        on, parameters = self.on, part(self.on.parameters, "map.")
+        on, parameters = self.on, under_prefix(self.on.parameters, "map.")
         with progress_listener(lambda *_: None):  # no progress of a single row
             g = on.model.method.map.rows(parameters, graph, np.array([node]), on.options)
         return replace(on, known_g=g.expand(len(on.model.seeds), -1, -1)).calibrated(np.array([0]))[0]

@@ -140,7 +140,7 @@ def checked_nodes(nodes: Any, n: int) -> np.ndarray:
     return nodes.astype(np.int64)
 
 
-def found(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> tuple[Positions, np.ndarray]:
+def positions_and_classes(graph: Graph, nodes: np.ndarray, y: np.ndarray) -> tuple[Positions, np.ndarray]:
     """Return positions of nodes (see :func:`as_nodes`) and their classes; a mask may have y of all nodes."""
     if nodes.dtype == bool and y.shape == nodes.shape:
         y = y[nodes]

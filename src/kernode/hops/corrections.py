@@ -61,7 +61,7 @@ def correction_terms(
     return [(whole * shell).tocsr() for shell in shells]
 
 
-def local_terms(graph: Graph, step: sparse.csr_array, hops: int, powers: Powers) -> sparse.csr_array | None:
+def stacked_terms(graph: Graph, step: sparse.csr_array, hops: int, powers: Powers) -> sparse.csr_array | None:
     """Return the terms of a whole graph on top of each other; None where there are none."""
     identity = sparse.eye_array(graph.n_nodes, format="csr", dtype=bool)
     terms = correction_terms(identity, step, step, identity, hops, powers, times)

@@ -22,7 +22,7 @@ from kernode.compute.sparse import product, row_blocks, to_torch
 from kernode.compute.tensor_options import TensorOptions
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
-from kernode.hops.corrections import local_terms, near_rows
+from kernode.hops.corrections import near_rows, stacked_terms
 from kernode.hops.cost import hop_cost
 from kernode.hops.matrices import Powers, hop_matrices, neighbour_step, normalized_adjacency
 
@@ -125,7 +125,7 @@ class FactoredHops(HopOperator):
             rows = sparse.csr_array((rows.data, columns, rows.indptr), shape=shape)
             return cls(to_torch(rows, options), hops, powers, exchange)
         step = neighbour_step(graph) if powers == "each" else normalized_adjacency(graph)
-        local = local_terms(graph, step, hops, powers)
+        local = stacked_terms(graph, step, hops, powers)
         near = step if local is None else sparse.vstack([step, local], format="csr")
         return cls(to_torch(near, options), hops, powers)
 

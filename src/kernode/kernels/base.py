@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.config import Config, require_part
 from kernode.errors import InputError
 
@@ -115,7 +115,7 @@ class _Combination(BaseKernel):
             ("left.", self.left, slice(None, width)),
             ("right.", self.right, slice(width, None)),
         ):
-            yield kernel, x[..., columns], y[..., columns], part(parameters, side)
+            yield kernel, x[..., columns], y[..., columns], under_prefix(parameters, side)
 
 
 @dataclass(frozen=True)

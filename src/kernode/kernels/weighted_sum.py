@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.config import require_part, require_setting
 from kernode.kernels.base import NONE, BaseKernel
 
@@ -85,4 +85,4 @@ class WeightedSum(BaseKernel):
         widths = [width * one.embedding_copies for width, one in zip(self.widths, self.kernels, strict=True)]
         blocks = zip(self.weights, self.kernels, x.split(widths, -1), y.split(widths, -1), strict=True)
         for at, (weight, one, a, b) in enumerate(blocks):
-            yield weight, one, a, b, part(parameters, f"{at}.")
+            yield weight, one, a, b, under_prefix(parameters, f"{at}.")

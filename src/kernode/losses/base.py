@@ -1,6 +1,6 @@
-"""What every loss on classes is: a frozen object of settings, and what it minimises, a mean per replica.
+"""Base class of losses on classes: frozen settings and a mean loss per replica.
 
-The paper writes sums; its released code takes means. Links have a loss of their own, on pairs of nodes:
+The paper writes sums; its released code takes means. Links have their own loss, on pairs of nodes:
 link_cross_entropy.py.
 """
 
@@ -26,13 +26,13 @@ Settings = dict[str, Tensor]  # those that may differ between replicas, by name:
 
 @dataclass(frozen=True)
 class Loss(Config):
-    """What is minimised while the classes of nodes are learned, for a stack of r replicas at once.
+    """Loss of a node classifier, for a stack of r replicas at once.
 
-    Like a map, a frozen dataclass of settings with two pure functions: what the training nodes fix
-    (:meth:`prepare`), and the loss itself.
+    Like a map, a frozen dataclass of settings with two pure functions: :meth:`prepare`, which depends on the
+    training nodes alone, and the loss itself.
     """
 
-    objective: ClassVar[Objective]  # which classifier answers: "kernel" C_K, the others C_Y
+    objective: ClassVar[Objective]  # the classifier: "kernel" C_K, the others C_Y
     per_replica: ClassVar[tuple[str, ...]] = ()  # settings that may differ between replicas
 
     @abstractmethod

@@ -13,7 +13,7 @@ from torch.nn import functional
 from kernode.compute.draws import Draws
 from kernode.compute.gpu import fused_sums
 from kernode.compute.replicas import PerReplica, plain_numbers, whole
-from kernode.compute.stack import Parameters, part, stacked_rows
+from kernode.compute.stack import Parameters, stacked_rows, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.kernels import BaseKernel
@@ -23,7 +23,7 @@ from kernode.losses.triplets import Triplets, TripletSampler
 
 
 class TripletInputs(NamedTuple):
-    """What a kernel loss holds while it is minimised."""
+    """State of a kernel loss during training."""
 
     sampler: TripletSampler
     own: Settings  # settings of each replica
@@ -33,9 +33,9 @@ class TripletInputs(NamedTuple):
 class KernelLoss(Loss):
     """ℓ(K(i, j), s_G(i, j)) of Eqs. 3-4 on triplets (anchor, same class, other class).
 
-    - ``triplets``: drawn afresh each epoch, the same number for each class (the latter not stated).
+    - ``triplets``: drawn anew each epoch, the same number for each class (the latter not stated).
 
-    A new one writes :meth:`of_triplets`.
+    Subclasses define :meth:`of_triplets`.
     """
 
     triplets: int = 10_000
@@ -47,7 +47,7 @@ class KernelLoss(Loss):
 
     @abstractmethod
     def of_triplets(self, same: Tensor, other: Tensor, own: Settings) -> Tensor:
-        """The mean loss from K(a, p), where s_G = +1, and K(a, n), where s_G = −1: (r × t), (r × t) → r."""
+        """Mean loss from K(a, p), where s_G = +1, and K(a, n), where s_G = −1: (r × t), (r × t) → r."""
 
     def prepare(self, nodes: NodesByClass, own: Settings, options: TensorOptions) -> TripletInputs:
         """A sampler of triplets."""
@@ -58,7 +58,7 @@ class KernelLoss(Loss):
     ) -> dict[str, Tensor]:
         """L_K on fresh triplets."""
         triplets, embedded = prepared.sampler.draw(draws), kernel.embed(g)
-        loss = self.of_kernel(kernel, part(parameters, "kernel."), embedded, triplets, prepared.own)
+        loss = self.of_kernel(kernel, under_prefix(parameters, "kernel."), embedded, triplets, prepared.own)
         return {"loss": loss, "kernel_loss": loss}
 
     def of_kernel(
@@ -100,7 +100,7 @@ class Hinge(KernelLoss):
     def of_kernel(
         self, kernel: BaseKernel, parameters: Parameters, embedded: Tensor, triplets: Triplets, own: Settings
     ) -> Tensor:
-        """The same, on dot products by a way of its own."""
+        """The loss, with its own gradient for dot products."""
         if kernel.dot_product:
             return _DotHinge.apply(embedded, triplets, own["margin"])
         return super().of_kernel(kernel, parameters, embedded, triplets, own)
@@ -109,7 +109,7 @@ class Hinge(KernelLoss):
 class _DotHinge(torch.autograd.Function):
     """The hinge on dot products: ⟨a, n⟩ − ⟨a, p⟩ = ⟨a, n − p⟩, and satisfied triplets have no gradient.
 
-    Autograd's own way gathers and scatters every row several times.
+    Autograd would gather and scatter every row several times.
     """
 
     @staticmethod
@@ -158,7 +158,7 @@ class Squared(KernelLoss):
 
 @dataclass(frozen=True)
 class Logistic(KernelLoss):
-    """``log(1 + exp(−s_G K))`` on both pairs of a triplet, s_G = ±1: how unlikely s_G is, read from K."""
+    """``log(1 + exp(−s_G K))`` on both pairs of a triplet, s_G = ±1: the logistic loss of K."""
 
     def of_triplets(self, same: Tensor, other: Tensor, own: Settings) -> Tensor:
         """The mean over both pairs."""
@@ -166,6 +166,6 @@ class Logistic(KernelLoss):
 
 
 def kernel_losses() -> dict[str, type[KernelLoss]]:
-    """Every kernel loss there is, by its name in lower case: "hinge", "squared", …; defining one adds it."""
+    """All kernel losses by name in lower case ("hinge", "squared", …); subclasses are added automatically."""
     kinds = [kind for kind in Config.kinds.values() if issubclass(kind, KernelLoss)]
     return {kind.__name__.lower(): kind for kind in kinds if kind is not KernelLoss}

@@ -1,4 +1,4 @@
-"""The training nodes, class by class: who can be compared with whom, and where class means come from."""
+"""Training nodes sorted by class, for triplets and class means."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from torch import Tensor
 class NodesByClass:
     """The training nodes sorted by class, for every replica: q × m, with q = 1 where all share them."""
 
-    nodes: Tensor  # q × m node indices; class by class
+    nodes: Tensor  # q × m node indices, sorted by class
     labels: Tensor  # q × m, ascending
     sizes: Tensor  # q × c training nodes in each class
-    weights: Tensor | None = None  # q × m, above 0, in float64: how much each counts; None: all alike
+    weights: Tensor | None = None  # q × m, above 0, in float64: weights of nodes; None: equal
 
     @classmethod
     def of(
@@ -38,7 +38,7 @@ class NodesByClass:
 
     @cached_property
     def starts(self) -> Tensor:
-        """Where each class begins: q × c."""
+        """First position of each class: q × c."""
         return self.sizes.cumsum(dim=1) - self.sizes
 
     @cached_property
@@ -52,7 +52,7 @@ class NodesByClass:
 
     @cached_property
     def class_weights(self) -> Tensor:
-        """How much the nodes of each class count together: q × c, in float64."""
+        """Sum of the weights of each class: q × c, in float64."""
         if self.weights is None:
             return self.sizes.double()
         return torch.zeros_like(self.sizes, dtype=torch.float64).scatter_add_(1, self.labels, self.weights)

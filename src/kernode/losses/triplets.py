@@ -1,4 +1,4 @@
-"""Who is compared with whom: triplets (anchor, same class, other class) among the training nodes."""
+"""Triplets (anchor, same class, other class) of training nodes, for kernel losses."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Triplets(NamedTuple):
 
 
 class TripletSampler:
-    """Draws t triplets, the same number for every class that has training nodes.
+    """Sampler of t triplets, the same number for every class that has training nodes.
 
-    Within its class an anchor is uniform, its positive is uniform among the others of the class (itself
-    where the class has but one training node), its negative uniform among the nodes of other classes. Where
-    nodes have weights, each is drawn as often as its weight says instead.
+    An anchor is uniform in its class, its positive is uniform among the others of the class (itself if the
+    class has one training node), its negative is uniform among the nodes of other classes. If nodes have
+    weights, they are drawn in proportion to their weights instead.
     """
 
     def __init__(self, members: NodesByClass, count: int) -> None:
         present = members.sizes > 0
         if bool((present.sum(dim=1) < 2).any()):
-            sentence = "a kernel loss compares classes: the training nodes must cover at least two, not one."
+            sentence = "a kernel loss compares classes: training nodes must cover at least two. Got one."
             fix = "Label nodes of another class, or use the objective softmax."
             raise InputError(f"{sentence} {fix}", "too-few", setting="objective")
-        # Everything that does not change from draw to draw: t × q, the class of each triplet and its place.
+        # Constants of all draws: t × q, the class of each triplet and its position.
         which = torch.stack(
             [row.nonzero()[:, 0][torch.arange(count, device=row.device) % int(row.sum())] for row in present]
         )
@@ -53,14 +53,14 @@ class TripletSampler:
             return self.weighted.draw(draws)
         if gpu := fused(self.sizes):
             places = self.sizes, self.starts, self.others
-            return Triplets(*gpu.draw_triplets(draws.seeds, draws.epoch_on_device, TRIPLETS, *places))
+            return Triplets(*gpu.draw_triplets(draws.seeds, draws.epoch_tensor, TRIPLETS, *places))
         r = len(draws.seeds)
         replica = torch.arange(r, device=self.index.device)
         first, second = draws.words(TRIPLETS, self.index).chunk(2)  # t × r
         anchor = below(first, self.sizes, 0)
         positive = below(first, self.last_or_one, 1)
         positive += positive >= anchor  # skip the anchor …
-        positive = torch.minimum(positive, self.last)  # … unless its class has no other
+        positive = torch.minimum(positive, self.last)  # … unless it is alone in its class
         negative = below(second, self.others, 0)
         negative += self.sizes * (negative >= self.starts)  # skip the anchor's own class
         start = self.starts * r + replica
@@ -72,10 +72,10 @@ class TripletSampler:
 
 
 class _Weighted:
-    """The same draws where a node's share of them is its weight.
+    """Sampler that draws nodes in proportion to their weights.
 
-    Nodes lie side by side on a line, each as long as its weight; a class is one piece of it. A point on the
-    line is a node, and what must not be drawn (the anchor, or its class) is stepped over.
+    Nodes are intervals on a line, as long as their weights; a class is one interval. A point on the line is
+    a node; the interval that must not be drawn (the anchor, or its class) is skipped.
     """
 
     def __init__(self, members: NodesByClass, which: Tensor, count: int) -> None:
@@ -83,9 +83,9 @@ class _Weighted:
         self.weights = members.weights
         self.ends = cumulative_sums(members.weights, 1)  # q × m
         self.begins = self.ends - self.weights
-        self.first = members.starts.gather(1, which).T  # t × q: the first node of the class, and the last
+        self.first = members.starts.gather(1, which).T  # t × q: the first and the last node of the class
         self.last = self.first + members.sizes.gather(1, which).T - 1
-        self.begin = self.begins.gather(1, self.first.T).T  # where the class begins on the line, and ends
+        self.begin = self.begins.gather(1, self.first.T).T  # start and end of the class on the line
         self.end = self.ends.gather(1, self.last.T).T
         self.index = torch.arange(3 * count, device=which.device)
 
@@ -99,10 +99,10 @@ class _Weighted:
         anchor = self._at(self.begin + one * length).clamp(first, last)
         begin, own = self._of(self.begins, anchor), self._of(self.weights, anchor)
         point = self.begin + two * (length - own)
-        beyond = (point >= begin) & (anchor < last)  # the latter where rounding says otherwise
+        beyond = (point >= begin) & (anchor < last)  # the maximum guards against rounding
         positive = self._at(torch.where(beyond, point + own, point))
         positive = torch.where(beyond, positive.maximum(anchor + 1), positive.minimum(anchor - 1))
-        positive = positive.clamp(first, last)  # a class of one: itself
+        positive = positive.clamp(first, last)  # alone in its class: itself
         point = three * (self.ends[:, -1] - length)
         beyond = (point >= self.begin) & (last < most)
         negative = self._at(torch.where(beyond, point + length, point))

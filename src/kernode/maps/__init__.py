@@ -17,7 +17,7 @@ from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.node_embedding import NodeEmbedding
 from kernode.maps.presmoothed import Presmoothed
 from kernode.maps.smoother import DiffusedComponents, Smoother
-from kernode.maps.stages import HopStages, Stages
+from kernode.maps.staged_hops import HopStages, Stages
 from kernode.maps.standardized import Standardized
 
 __all__ = [

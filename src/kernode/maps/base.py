@@ -1,4 +1,4 @@
-"""What every feature map is."""
+"""Base classes of feature maps."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from kernode.io.sizes import GraphSizes
 from kernode.maps.layers.features import Features, node_features
 from kernode.maps.layers.mlp import finish_mlp, first_layer
 
-LARGEST_PART = 0.5  # of all adjacency entries: a larger part costs as much to cut out as it saves
+LARGEST_PART = 0.5  # largest share of adjacency entries worth cutting out
 
 
-# What a search tries. ``hidden`` is one width for all hidden layers, of which a map keeps its number.
+# Values for a search. ``hidden`` is one width for all hidden layers; their number stays.
 WIDTHS = {"hidden": (16, 32, 64, 128, 256)}
 ROWS = {"normalize_rows": (True, False)}
 HOPS = {"hops": (1, 2, 3), "powers": ("each", "last", "plain")}
@@ -68,39 +68,39 @@ def features_held(sizes: GraphSizes, options: TensorOptions, *, normalize_rows: 
 
 @dataclass(frozen=True)
 class FeatureMap(Config):
-    """g, from every node of a graph to a vector, for a stack of r replicas at once.
+    """g: a vector for every node of a graph, for a stack of r replicas at once.
 
     A map is a frozen dataclass of settings with three pure functions: what depends on the graph alone
     (:meth:`prepare`), the first parameters (:meth:`initial`), and g itself. To add a map, write these three
     in one file. The other methods and attributes have defaults that are right for any map.
     """
 
-    operator: ClassVar[str] = "none"  # how neighbours are summed while training: a word
-    capturable: ClassVar[bool] = True  # whether g runs on a GPU without waiting for it
+    operator: ClassVar[str] = "none"  # how neighbours are summed in training
+    capturable: ClassVar[bool] = True  # whether g runs without synchronising with the GPU
     drops: ClassVar[bool] = True  # whether the training setting dropout has an effect
     drops_input: ClassVar[bool] = False  # and input_dropout, on the entries of X
     learns: ClassVar[bool] = True  # whether g has parameters that training moves
-    takes_shares: ClassVar[bool] = False  # whether it can be prepared of one rank's share of a graph
+    takes_shares: ClassVar[bool] = False  # whether it can be prepared from one rank's share of a graph
     per_node: ClassVar[bool] = False  # whether g has parameters for each node, which a new node lacks
-    of_one_graph: ClassVar[bool] = False  # whether what it learns means nothing on another graph
-    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # of its fields, what `kernode tune` tries
+    of_one_graph: ClassVar[bool] = False  # whether its parameters apply only to the training graph
+    search_space: ClassVar[Mapping[str, tuple[Any, ...]]] = {}  # values that `kernode tune` tries, by field
 
     @property
     def reach(self) -> int | None:
-        """How many edges away another node's features, edges or degree can change g(v); None for any number.
+        """Largest distance from v at which features, edges or degrees change g(v); None for any distance.
 
-        None is always right. Where a map says more, new nodes cost no more than their neighbourhood.
+        None is always correct. A number makes new nodes as cheap as their neighbourhood.
         """
         return None
 
     def check_graph(self, graph: Graph) -> None:
-        """Raise where a graph is but a share, and the map needs all of it."""
+        """Raise if the graph is a share and the map needs the whole graph."""
         if not self.takes_shares:
             require_whole(graph, type(self).__name__)
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Names of training settings that never have an effect on this map, or that it refuses."""
+        """Names of training settings that this map ignores or refuses."""
         has_effect = {"dropout": self.drops, "input_dropout": self.drops_input}
         return frozenset(name for name, has in has_effect.items() if not has)
 
@@ -120,7 +120,7 @@ class FeatureMap(Config):
         return held + float(options.dtype.itemsize * numbers)
 
     def operator_reason(self, sizes: GraphSizes) -> str:
-        """How neighbours are summed while training: a word, a colon, and what it takes."""
+        """How neighbours are summed in training, a colon, and the cost."""
         products = 0 if self.operator == "none" else sizes.step_entries
         return f"{self.operator}: {products:,} multiply-adds per column in every product"
 
@@ -133,19 +133,19 @@ class FeatureMap(Config):
         return self
 
     def for_classes(self, classes: int) -> Self:
-        """The same map with one output per class, where its width was left open."""
+        """The map with one output per class if its width is open."""
         return replace(self, **{"outputs": classes}) if getattr(self, "outputs", 0) is None else self
 
     def with_open_width(self) -> Self:
-        """The same map with its width left open, where it has one: one output per class."""
+        """The map with an open width, if it has one."""
         return replace(self, **{"outputs": None}) if hasattr(self, "outputs") else self
 
     def for_graph(self, graph: Graph) -> Self:
-        """The same map for the graph that it learns from."""
+        """The map for its training graph."""
         return self
 
     def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
-        """The parameters after training, with what the map measured of the graph learned from."""
+        """The parameters after training, with statistics that the map measured on the training graph."""
         return parameters
 
     @abstractmethod
@@ -161,7 +161,7 @@ class FeatureMap(Config):
         """g of every node: r × n × d. Without ``dropout`` it is deterministic."""
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, options: TensorOptions) -> Tensor:
-        """g of some nodes (r × m × d), touching no more of the graph than they need."""
+        """g of some nodes (r × m × d), reading only the part of the graph that they need."""
         part = self._part_around(graph, nodes)
         if part is None:
             return _taken(self(parameters, self.prepare(graph, options)), nodes)
@@ -169,10 +169,10 @@ class FeatureMap(Config):
         return _taken(g, np.searchsorted(part, nodes))
 
     def _part_around(self, graph: Graph, nodes: np.ndarray) -> np.ndarray | None:
-        """Nodes of a smaller graph on which g of some nodes is the same; None where it is hardly smaller."""
+        """Nodes of a smaller graph on which g of some nodes is the same; None if it is hardly smaller."""
         if self.reach is None:
             return None
-        nodes = nodes if len(nodes) else np.zeros(1, int)  # of no nodes g has a width still
+        nodes = nodes if len(nodes) else np.zeros(1, int)  # g of no nodes still has a width
         # One edge further than reach: then every node that g depends on has all its neighbours, and so its
         # true degree. Those of the outermost nodes are wrong, but g does not reach that far. Shortest paths
         # of up to reach edges lie inside, so that no map needs to know that it sees a part.
@@ -187,18 +187,18 @@ class FeatureMap(Config):
 
 @dataclass(frozen=True)
 class StagedMap(FeatureMap):
-    """A map whose first part is a product with X, before any dropout but that on X itself.
+    """A map whose first layer is a product with X, before any dropout except that on X.
 
     Without dropout on X, the evaluation after a training step and the next step share it, since no
     parameter moves between.
     """
 
     drops_input: ClassVar[bool] = True
-    multiplies_features: ClassVar[bool] = True  # with X itself, not with what was summed of it before
+    multiplies_features: ClassVar[bool] = True  # with X itself, not with sums of its rows
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Dropout, where there is no hidden layer that it could come after."""
+        """Dropout, if there is no hidden layer."""
         return frozenset({"dropout"}) if getattr(self, "hidden", None) == () else frozenset()
 
     def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
@@ -218,13 +218,13 @@ class StagedMap(FeatureMap):
 
 
 def of_map(name: str) -> Any:
-    """An attribute of a wrapper: that of the map inside."""
-    return property(lambda wrapper: getattr(wrapper.map, name), doc="As the inner map has it.")
+    """An attribute of a wrapper that reads the inner map's."""
+    return property(lambda wrapper: getattr(wrapper.map, name), doc="The inner map's value.")
 
 
 @dataclass(frozen=True)
 class MapWrapper(StagedMap):
-    """A map on other columns: a kind writes what differs, the rest is the inner map's."""
+    """A map on other columns: subclasses define what differs from the inner map."""
 
     map: StagedMap
 
@@ -240,26 +240,26 @@ class MapWrapper(StagedMap):
     finished = of_map("finished")
 
     def for_classes(self, classes: int) -> Self:
-        """The same wrapper, its map with one output per class where the width was left open."""
+        """The wrapper with one output per class in its map, if the width is open."""
         return replace(self, map=self.map.for_classes(classes))
 
     def with_open_width(self) -> Self:
-        """The same wrapper, its map with an open width."""
+        """The wrapper with an open width in its map."""
         return replace(self, map=self.map.with_open_width())
 
 
 @dataclass(frozen=True)
 class FeatureInputs:
-    """What a map takes from the graph: X, and more where neighbours are summed."""
+    """Inputs of a map from the graph: X, and the operator if neighbours are summed."""
 
     features: Features  # n × f
-    neighbours: Any = None  # what they are summed by: Ā, a hop operator, or edges
+    neighbours: Any = None  # sums over neighbours: Ā, a hop operator, or edges
     loops: Tensor | None = None  # n: Ā's diagonal, for HopNet
     statistics: np.ndarray | None = None  # of the columns of X, for Standardized: 2 × f, in float64
 
 
 class LayersMap(FeatureMap):
-    """A map of several layers; each kind declares these settings, in an order of its own."""
+    """A map of several layers; each subclass declares these settings, in its own order."""
 
     hidden: tuple[int, ...]
     outputs: int | None
@@ -278,18 +278,18 @@ class LayersMap(FeatureMap):
         return len(self.hidden) + 1
 
     def prepare(self, graph: Graph, options: TensorOptions) -> FeatureInputs:
-        """X, and what neighbours are summed by."""
+        """X, and the operator that sums over neighbours."""
         x = node_features(graph, options, normalize_rows=self.normalize_rows)
         return FeatureInputs(x, self.neighbours(graph, options))
 
     def neighbours(self, graph: Graph, options: TensorOptions) -> Any:
-        """Compute what neighbours are summed by; None where no edge is seen."""
+        """Compute the operator that sums over neighbours; None if the map uses no edges."""
 
 
 class LayeredMap(LayersMap, StagedMap):
     """``H ← relu(LayerNorm(sums(H W) + b))``, layer by layer, and the last one without relu.
 
-    A kind writes :meth:`sums`. Biases and LayerNorm are where its parameters have them.
+    Subclasses define :meth:`sums`. Biases and LayerNorm are used if the parameters contain them.
     """
 
     def sums(self, prepared: Any, z: Tensor) -> Tensor:

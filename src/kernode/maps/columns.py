@@ -21,19 +21,18 @@ _EIGENVECTORS = 14
 _DENSE = 500  # nodes up to which all eigenvectors are computed
 _STEPS = 50  # of PageRank
 _RESTART = 0.15
-_KNOWN: WeakKeyDictionary[Graph, dict[Any, Graph]] = WeakKeyDictionary()  # as long as the graph is there
+_KNOWN: WeakKeyDictionary[Graph, dict[Any, Graph]] = WeakKeyDictionary()  # freed with the graph
 
 
 @dataclass(frozen=True)
 class OnColumns(MapWrapper):
-    """A map on columns that the graph itself gives.
+    """A map on columns computed from the graph instead of X.
 
     - ``map``: any map that begins with a product with X.
     - ``columns``: "structure" (log degree, log PageRank and the leading eigenvectors of Ā, standardised),
       "neighbours" (the rows of A, as LINKX has them: each neighbour is a word) or "all" (X and the rows of A,
-      rare neighbours counting more, as rare words do).
-    - ``nodes``: the number of nodes of the graph learned from, set in training: those that arrive later are
-      not columns.
+      with more weight for rare neighbours, as for rare words).
+    - ``nodes``: the number of nodes of the training graph, set by training: later nodes are not columns.
     """
 
     columns: Literal["structure", "neighbours", "all"] = "structure"
@@ -48,7 +47,7 @@ class OnColumns(MapWrapper):
         require_setting(self.columns in known, "columns", "'structure', 'neighbours' or 'all'", self.columns)
 
     def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
-        """The map's, with so many columns."""
+        """The inner map's bound for this number of columns."""
         if self.columns == "structure":
             return self.map.least_bytes(replace(sizes, features=2 + _EIGENVECTORS, filled=None), options)
         columns, filled = sizes.nodes, sizes.entries
@@ -58,11 +57,11 @@ class OnColumns(MapWrapper):
         return self.map.least_bytes(replace(sizes, features=columns, filled=filled), options)
 
     def for_graph(self, graph: Graph) -> Self:
-        """With the number of nodes of the graph learned from."""
+        """The map with the number of nodes of the training graph."""
         return replace(self, nodes=graph.n_nodes) if self.nodes is None else self
 
     def on(self, graph: Graph) -> Graph:
-        """The graph with the other columns for X."""
+        """The graph with the computed columns in place of X."""
         known, key = _KNOWN.setdefault(graph, {}), (self.columns, self.nodes)
         if key not in known:
             x = structure(graph) if self.columns == "structure" else graph.adjacency[:, : self.nodes]
@@ -74,7 +73,7 @@ class OnColumns(MapWrapper):
         return known[key]
 
     def prepare(self, graph: Graph, options: TensorOptions) -> Any:
-        """What the map takes from the graph with the other columns."""
+        """Prepare the inner map on the graph with the computed columns."""
         return self.map.prepare(self.on(graph), options)
 
 
@@ -96,7 +95,7 @@ def structure(graph: Graph) -> np.ndarray:
         step = normalized_adjacency(graph).astype(np.float64)
         if n <= _DENSE:
             vectors = np.linalg.eigh(step.toarray())[1][:, : -count - 1 : -1]
-        else:  # a start that no component lacks: from a poor one ARPACK goes on with draws of its own
+        else:  # a dense start vector: from a poor one ARPACK restarts with its own random numbers
             start = np.random.default_rng(0).standard_normal(n)
             vectors = eigsh(step, count, which="LA", v0=start)[1][:, ::-1]
         largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], axis=0)
@@ -123,5 +122,5 @@ def beside_neighbours(graph: Graph, neighbours: sparse.csr_array) -> sparse.csr_
 
 
 def structure_names(count: int) -> tuple[str, ...]:
-    """What the columns of :func:`structure` are."""
+    """Names of the columns of :func:`structure`."""
     return ("log degree", "log PageRank", *(f"eigenvector {at}" for at in range(1, count - 1)))

@@ -1,4 +1,4 @@
-"""Maps side by side: the sum of their kernels is a kernel."""
+"""Concatenated maps: their kernel is the sum of the maps' kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import require_part, require_setting
 from kernode.graph import Graph
@@ -28,7 +28,7 @@ def _of_maps(how: Callable[[Iterable[bool]], bool], name: str) -> Any:
 
 
 class JoinedMaps(FeatureMap):
-    """Vectors of several maps, one after the other; parameters of each are under its name and a dot."""
+    """Concatenated vectors of several maps; parameter names have the map's name and a dot as prefix."""
 
     learns = _of_maps(any, "learns")
     drops_input = _of_maps(any, "drops_input")
@@ -42,30 +42,30 @@ class JoinedMaps(FeatureMap):
 
     @property
     def reach(self) -> int | None:
-        """The longest."""
+        """The largest reach of the maps."""
         found = [one.reach for one in self.named.values()]
         return None if None in found else max(one for one in found if one is not None)
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """What has an effect on no map."""
+        """Settings that no map uses."""
         return frozenset.intersection(*(one.ignored_settings for one in self.named.values()))
 
     def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
-        """Of all maps."""
+        """The sum over the maps."""
         return sum(one.least_bytes(sizes, options) for one in self.named.values())
 
     def operator_reason(self, sizes: GraphSizes) -> str:
-        """Of the first map that sums over neighbours."""
+        """The reason of the first map that sums over neighbours."""
         found = [one.operator_reason(sizes) for one in self.named.values()]
         return next((one for one in found if not one.startswith("none")), found[0])
 
     def prepare(self, graph: Graph, options: TensorOptions) -> Any:
-        """What each map takes from the graph, by name."""
+        """Prepare each map, by name."""
         return {name: one.prepare(graph, options) for name, one in self.named.items()}
 
     def initial(self, prepared: Any, draws: Draws, options: TensorOptions) -> Parameters:
-        """Those of all maps; two equal maps begin differently."""
+        """First parameters of all maps; two equal maps start from different draws."""
         found: Parameters = {}
         for at, (name, one) in enumerate(self.named.items()):
             own = one.initial(self._own(prepared, name), draws.apart() if at else draws, options)
@@ -73,7 +73,7 @@ class JoinedMaps(FeatureMap):
         return found
 
     def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
-        """What each map measured of the graph, too."""
+        """The parameters with what each map measured on the graph."""
         found: Parameters = {}
         for name, (one, own) in zip(self.named, self.parts(parameters), strict=True):
             own = one.finished(own, self._own(prepared, name))
@@ -88,18 +88,18 @@ class JoinedMaps(FeatureMap):
         )
 
     def rows(self, parameters: Parameters, graph: Graph, nodes: np.ndarray, options: TensorOptions) -> Tensor:
-        """Rows of each."""
+        """g of some nodes, by each map."""
         return self._joined(one.rows(own, graph, nodes, options) for one, own in self.parts(parameters))
 
     def parts(self, parameters: Parameters) -> Iterator[tuple[FeatureMap, Parameters]]:
         """Each map with its parameters."""
-        return ((one, part(parameters, f"{name}.")) for name, one in self.named.items())
+        return ((one, under_prefix(parameters, f"{name}.")) for name, one in self.named.items())
 
     def _own(self, prepared: Any, name: str) -> Any:
         return prepared[name]
 
     def _dropped(self, name: str, dropout: Dropout | None) -> Dropout | None:
-        """Dropout as a map knows it: on X only where it drops any, and with draws of its own."""
+        """Dropout of one map: on X only if it supports that, and with its own draws."""
         if dropout is None:
             return None
         rates = dropout.input_rates if self.named[name].drops_input else None
@@ -108,7 +108,7 @@ class JoinedMaps(FeatureMap):
 
     def _joined(self, several: Iterable[Tensor]) -> Tensor:
         found = list(several)
-        replicas = max(len(g) for g in found)  # without parameters one stands for all
+        replicas = max(len(g) for g in found)  # without parameters, one replica for all
         return torch.cat([g.expand(replicas, -1, -1) for g in found], dim=-1)
 
 
@@ -116,13 +116,13 @@ class JoinedMaps(FeatureMap):
 class ConcatMap(JoinedMaps):
     """``g(v) = (√(1−s) a(v)/‖a(v)‖, √s b(v)/‖b(v)‖)``, so that K̄ = (1−s) K̄_a + s K̄_b.
 
-    A kernel that learned some classes hardly separates nodes of others. Next to label-free features it still
-    does.
+    A kernel trained on some classes hardly separates nodes of unseen classes. With label-free features added,
+    it does.
 
     - ``first``, ``second``: the maps a and b; b is the label-free :class:`DiffusedComponents` by default.
-    - ``share``: s, how much the second one counts.
+    - ``share``: s, the weight of the second kernel.
 
-    Vectors are compared, not read as class scores: for nearest centroids, ``objective="kernel"``.
+    The vectors are not class scores: use nearest centroids, ``objective="kernel"``.
 
     >>> from kernode.maps import HopMLP, ConcatMap
     >>> ConcatMap(HopMLP((64,), 32), share=0.3).reach
@@ -142,11 +142,11 @@ class ConcatMap(JoinedMaps):
 
     @property
     def named(self) -> dict[str, FeatureMap]:
-        """Both."""
+        """Both maps by name."""
         return {"first": self.first, "second": self.second}
 
     def for_classes(self, classes: int) -> Self:
-        """Both for so many classes."""
+        """Both maps with one output per class."""
         return replace(self, first=self.first.for_classes(classes), second=self.second.for_classes(classes))
 
     def _joined(self, several: Iterable[Tensor]) -> Tensor:
@@ -159,7 +159,7 @@ class ConcatMap(JoinedMaps):
 
 @dataclass(frozen=True)
 class Members(JoinedMaps):
-    """``g(v) = (g_1(v), …, g_M(v))``: the vectors of trained maps, one after the other, as each gives them.
+    """``g(v) = (g_1(v), …, g_M(v))``: the concatenated vectors of trained maps, not normalised.
 
     Parameters of map m are under ``m.``. The kernel :class:`~kernode.kernels.weighted_sum.WeightedSum`
     compares such vectors block by block.
@@ -167,7 +167,7 @@ class Members(JoinedMaps):
 
     maps: tuple[FeatureMap, ...]
 
-    drops: ClassVar[bool] = False  # its maps were trained before
+    drops: ClassVar[bool] = False  # the maps are already trained
     drops_input: ClassVar[bool] = False
     capturable: ClassVar[bool] = False
 
@@ -185,20 +185,20 @@ class Members(JoinedMaps):
     ignored_settings = FeatureMap.ignored_settings
 
     def check_graph(self, graph: Graph) -> None:
-        """Raise where a map refuses the graph."""
+        """Raise if a map does not support the graph."""
         for one in self.maps:
             one.check_graph(graph)
 
     def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
-        """None: it holds the graph alone."""
+        """None: only the graph is stored."""
         return 0.0
 
     def for_classes(self, classes: int) -> Self:
-        """Each for so many classes."""
+        """Each map with one output per class."""
         return replace(self, maps=tuple(one.for_classes(classes) for one in self.maps))
 
     def prepare(self, graph: Graph, options: TensorOptions) -> tuple[Graph, TensorOptions]:
-        """The graph itself: what each map takes from it is computed when its turn comes, and then let go."""
+        """The graph itself: each map is prepared when it is evaluated, and its inputs are then freed."""
         return graph, options
 
     def _own(self, prepared: Any, name: str) -> Any:

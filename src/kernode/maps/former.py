@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.maps.diffusion import pagerank_weights
@@ -80,7 +80,7 @@ def current_parameters(values: Any, parameters: Parameters, prefix: str = "") ->
     current = _current_hop_mlp(values)
     if current.get("map", current)["kind"] != "HopNet":
         return parameters
-    own = _hop_net_parameters(FLAGS | values, part(parameters, prefix))
+    own = _hop_net_parameters(FLAGS | values, under_prefix(parameters, prefix))
     return parameters | {f"{prefix}{name}": value for name, value in own.items()}
 
 

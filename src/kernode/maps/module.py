@@ -27,24 +27,24 @@ from kernode.maps.layers.features import node_features
 
 @dataclass(frozen=True)
 class ModuleInputs:
-    """What a module is called with, and one module to call with every replica's parameters."""
+    """Arguments of a module, and one module to call with the parameters of each replica."""
 
     features: Tensor  # n × f, dense: modules know no sparse X
     edge_index: Tensor  # 2 × both directions of every edge
     module: nn.Module
-    edge_weight: Tensor | None = None  # one for each column of edge_index, where the module is given them
+    edge_weight: Tensor | None = None  # one for each column of edge_index, if the module takes them
 
 
 @dataclass(frozen=True)
 class ModuleMap(FeatureMap):
     """A map made of a module: write :meth:`module` and the settings it needs.
 
-    A module knows no stack, so replicas are looped over. Its own dropout draws from torch's generator,
-    which is seeded from (seed, epoch) before each call: a replica sees what it sees alone.
+    Modules have no replica axis, so replicas run in a loop. Their own dropout draws from torch's generator,
+    which is seeded from (seed, epoch) before each call: a replica gets the draws it gets alone.
 
-    Buffers, such as BatchNorm's running statistics, stand among the parameters: each replica has its own,
-    a training step moves them as the module does, no gradient reaches them, and the epoch that is kept
-    keeps those it had. Evaluation reads them and leaves them as they are.
+    Buffers, such as BatchNorm's running statistics, are stored with the parameters: each replica has its own,
+    training steps update them without gradients, and the kept epoch keeps its own. Evaluation only reads
+    them.
 
     A module whose ``forward`` takes ``edge_weight`` gets the weights of a weighted graph, unless the map has
     ``edge_weight = False``; for any other they are left out, with a warning.
@@ -52,7 +52,7 @@ class ModuleMap(FeatureMap):
 
     operator: ClassVar[str] = "messages"
     capturable: ClassVar[bool] = False  # the seed is read from the device
-    drops: ClassVar[bool] = False  # but by the module's own layers
+    drops: ClassVar[bool] = False  # except in the module's own layers
 
     @abstractmethod
     def module(self, features: int, outputs: int) -> nn.Module:
@@ -70,14 +70,14 @@ class ModuleMap(FeatureMap):
         given = getattr(self, "edge_weight", takes_edge_weight(module))
         if not given and np.any(coo.data != 1):
             warn(
-                f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all count "
-                "alike. Use a module whose forward takes edge_weight, or another map."
+                f"{type(module).__name__} is not given the weights of the edges of {graph.name!r}: all edges "
+                "count the same. Use a module whose forward takes edge_weight, or another map."
             )
         weights = torch.tensor(coo.data, dtype=options.dtype, device=options.device) if given else None
         return ModuleInputs(dense, edges, module, weights)
 
     def initial(self, prepared: ModuleInputs, draws: Draws, options: TensorOptions) -> Parameters:
-        """The module's own start, under each replica's seed."""
+        """The module's own initial values, drawn with each replica's seed."""
         modules = []
         for i in range(len(draws.seeds)):
             with _seeded(draws, i, options.device):
@@ -111,13 +111,13 @@ class ModuleMap(FeatureMap):
             )  # fmt: skip
         if dropout is not None:
             for name in buffers:
-                parameters[name].data[i].copy_(own[name])  # data: no gradient flows through what is kept
+                parameters[name].data[i].copy_(own[name])  # data: kept values need no gradient
         return g
 
 
 @contextmanager
 def _seeded(draws: Draws, i: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's own generators by a replica's seed and the epoch; afterwards they are as before."""
+    """Seed torch's generators from a replica's seed and the epoch, and restore their state afterwards."""
     word = draws.words(MODULES, torch.zeros(1, dtype=torch.int64, device=draws.seeds.device))
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.manual_seed(int(word[0, i]))
@@ -147,7 +147,7 @@ class Wrapped(ModuleMap):
     settings: tuple[tuple[str, Any], ...] = ()
     outputs: int | None = None
     normalize_rows: bool = True
-    edge_weight: bool = False  # as when the map was made; in files of before no module was given weights
+    edge_weight: bool = False  # as when the map was made; earlier files never passed weights
 
     known: ClassVar[dict[str, type[nn.Module]]] = {}  # by name, so that no file decides what is imported
 
@@ -181,12 +181,12 @@ class Wrapped(ModuleMap):
 
 
 def require_map(value: Any, example: str) -> None:
-    """Raise unless a value is a map; for a bare module, say how one is made of it."""
+    """Raise unless a value is a map; for a bare module, show how to wrap it."""
     kind = value if isinstance(value, type) else type(value)
     if issubclass(kind, nn.Module):
         what = "the class" if isinstance(value, type) else "an instance of"
         raise InputError(
-            f"map must be a kernode map, which makes a module for each replica. Got {what} {kind.__name__}: "
+            f"map must be a kernode map. Got {what} {kind.__name__}: "
             f"write map=kernode.maps.Wrapped.of({kind.__name__}, …) with the settings of its class.",
             "setting", setting="map",
         )  # fmt: skip

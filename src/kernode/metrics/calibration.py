@@ -1,8 +1,8 @@
-"""Calibration of probabilities: calibration error next to the one by chance, Brier score, coverage.
+"""Calibration of probabilities: calibration error and its size by chance, Brier score, coverage.
 
 Nodes are put into 15 bins by confidence, the probability of the predicted class. A bin's error is the
-distance of its mean confidence from its accuracy. Bins hold equally many nodes, for most confidences are near
-1; nodes with the same confidence are in the same bin. Errors are percentages.
+distance of its mean confidence from its accuracy. Bins hold equal numbers of nodes, since most confidences
+are near 1; nodes with the same confidence are in the same bin. Errors are percentages.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def error_by_chance(confidence: np.ndarray, nodes: np.ndarray | None = None) -> 
     """Return the calibration error of perfect confidences (r × m): its mean, and its 95 % quantile.
 
     Even where each prediction is right with exactly its confidence, the error of m nodes is not 0. It is
-    simulated from a fixed seed, and averaged over the r runs as in a report. Runs are right or wrong on the
-    same node together as far as their confidences allow: ``nodes`` (m, or r × m) identifies nodes, None means
-    that all runs have the same.
+    simulated from a fixed seed, and averaged over the r replicas as in a report. Replicas are right or wrong
+    on the same node together as far as their confidences allow: ``nodes`` (m, or r × m) identifies nodes,
+    None means that all replicas have the same.
 
     >>> expected, at_most = error_by_chance(np.full((1, 400), 0.8))
     >>> 1.5 < expected < 2 < 3 < at_most < 4.5
@@ -82,7 +82,7 @@ def brier(probabilities: np.ndarray, truth: np.ndarray) -> float:
 
 
 def negative_log_likelihood(probabilities: np.ndarray, truth: np.ndarray) -> float | None:
-    """Return the mean −log probability of the true class over nodes whose class is among the c; None without.
+    """Return the mean −log probability of the true class over nodes whose class is among the c, or None.
 
     >>> round(negative_log_likelihood(np.array([[0.5, 0.5], [0.1, 0.9]]), np.array([0, 1])), 4)
     0.3993

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.stack import part
+from kernode.compute.stack import under_prefix
 from kernode.graph import Graph
 from kernode.io.npz import graph_from_tensors, graph_to_tensors
 from kernode.maps.former import current_parameters
@@ -72,11 +72,12 @@ def _model(kind: type[Model], tensors: dict[str, Tensor], facts: dict[str, Any],
             value = facts[key] if one.default is MISSING else facts.get(key)
             if value is not None:
                 values[one.name] = read(value) if read else value
+    graph = under_prefix(tensors, "graph.")
     return kind(
         **values,
-        parameters=current_parameters(facts["method"], part(tensors, "parameters.")),
-        history={name: value.numpy() for name, value in part(tensors, "history.").items()},
-        graph=graph_from_tensors(part(tensors, "graph."), path, facts["graph"]) if "graph" in facts else None,
+        parameters=current_parameters(facts["method"], under_prefix(tensors, "parameters.")),
+        history={name: value.numpy() for name, value in under_prefix(tensors, "history.").items()},
+        graph=graph_from_tensors(graph, path, facts["graph"]) if "graph" in facts else None,
     )
 
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config, require_part
 from kernode.io.sizes import GraphSizes
 from kernode.kernels import BaseKernel
 from kernode.maps import FeatureMap
 from kernode.maps.module import require_map
-from kernode.models.changes import Changes, changed_kernel, changed_map
+from kernode.models.overrides import Changes, changed_kernel, changed_map
 from kernode.training.settings import OF_LEARNING, Training
 
 
@@ -47,7 +47,7 @@ class KernelMethod(Config):
 
     def represent(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:
         """g of every node: r × n × d. A map without parameters gives one g for all replicas."""
-        g = self.map(part(parameters, "map."), prepared, dropout)
+        g = self.map(under_prefix(parameters, "map."), prepared, dropout)
         replicas = len(next(iter(parameters.values()), g))
         return g.expand(replicas, -1, -1) if len(g) == 1 else g
 

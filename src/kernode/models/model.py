@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
 from kernode.errors import InputError, KernodeError
@@ -276,7 +276,7 @@ class ModelOnGraph:
         require_whole(self.graph, "K(u, v) of any two nodes")
         g = self.g
         return NodeKernel(
-            self.model.method.kernel, g, part(self.parameters, "kernel."), self.graph.node_names
+            self.model.method.kernel, g, under_prefix(self.parameters, "kernel."), self.graph.node_names
         )
 
     def with_metadata(self, **about: Any) -> Self:

@@ -10,7 +10,7 @@ from typing import Any
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.registry import identify
-from kernode.models.changes import Changes, by_part, changed_training, combined, flat, replaces_map
+from kernode.models.overrides import Changes, by_part, changed_training, combined, flat, replaces_map
 from kernode.training.settings import Training, require_effect
 
 Tuned = Mapping[str, Mapping[str, Any]]  # by data set: settings by name, as `by_part` takes them

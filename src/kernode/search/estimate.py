@@ -59,8 +59,8 @@ class Estimate:
         """Return a sentence on whether it fits."""
         if self.fits is False:
             return f"does not fit: {refusal(self.least, self.free, self.method, self.run.options)}"
-        free = f"{readable(self.free)} are free"
-        return f"fits: it was tried, and {free}." if self.fits else f"may fit: {free}."
+        free = f"{readable(self.free)} free"
+        return f"fits: measured with {free}." if self.fits else f"may fit: {free}."
 
     def to_json(self) -> dict[str, Any]:
         """Return all figures as plain values."""

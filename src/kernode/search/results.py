@@ -15,7 +15,7 @@ from kernode.storage import damaged, write_whole
 
 
 def digest_of(settings: Mapping[str, Any]) -> str:
-    """Return the digest of settings, in whatever order."""
+    """Return the digest of settings; their order does not matter."""
     plain = json.dumps(settings, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(plain.encode()).hexdigest()[:12]
 
@@ -36,7 +36,7 @@ class Results:
             return None
         record = read_record(path)
         if digest_of(record.get("settings", {})) != cell.digest:
-            raise damaged(path, "holds other settings than its name says", "Delete it")
+            raise damaged(path, "has settings that do not match its name", "Delete it")
         return record
 
     def save(self, cell: Any, figures: Mapping[str, Any]) -> Path:
@@ -48,7 +48,7 @@ class Results:
         log_event("stored", f"{cell.name} is stored", result=cell.name, file=str(path))
         return path
 
-    def unfinished(self, cell: Any) -> Path:
+    def checkpoint_path(self, cell: Any) -> Path:
         """Return the checkpoint file of a long cell."""
         return self.folder / f".unfinished-{cell.digest}.safetensors"
 
@@ -70,7 +70,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def _lines(values: Mapping[str, Any]) -> str:
-    """JSON with one line per name, also of the settings: readable differences."""
+    """JSON with one line per name, also in the settings, so that diffs are readable."""
     lines = []
     for name, value in values.items():
         text = json.dumps(value, ensure_ascii=False)

@@ -29,8 +29,8 @@ from kernode.graph import Graph
 from kernode.io import Split, split_nodes
 from kernode.io.edge_split import split_edges
 from kernode.kernels import Normalized
-from kernode.models.changes import part_of
 from kernode.models.fit import fit_candidates
+from kernode.models.overrides import part_of
 from kernode.models.task import Task as LearningTask
 from kernode.models.variants import known_name
 from kernode.progress import log_event
@@ -59,12 +59,12 @@ except ImportError:
     raise MissingExtraError(sentence, package="optuna", extra="tune") from None
 
 Settings = dict[str, Any]  # by name, as `configure` takes them
-Progress = Callable[[int, str], None]  # number of trials done, and a note
+Progress = Callable[[int, str], None]  # called with the number of trials done and a text
 
-# A batch has at most so many structures: its first trials draw them, and the others share them in turn, so
-# that stacks are high. TPE draws each setting by itself, so training settings are drawn as they would be
-# anyway. But a structure counts once for each trial that shares it, and TPE is sure of one too soon: the last
-# structure of a batch is therefore drawn at random.
+# Structures in a batch: its first trials draw them and the others share them in turn, so that stacks are
+# large. TPE draws each setting independently, so training settings are not affected. But a structure counts
+# once for each trial that shares it, so TPE settles on one too soon: the last structure of a batch is
+# therefore drawn at random.
 MOST_STRUCTURES = 4
 _ATTEMPTS, _PAUSE = 4, 0.2  # to open a file that another process is creating; seconds
 
@@ -84,7 +84,7 @@ class Space:
 
     structure: dict[str, CategoricalDistribution]
     training: dict[str, FloatDistribution]
-    own: dict[str, Any]  # the method's own values, as near as the space has them
+    own: dict[str, Any]  # the method's own values, or the nearest in the space
     layers: int  # hidden layers of a structure that has any
 
     def settings(self, drawn: Mapping[str, Any]) -> Settings:
@@ -93,7 +93,7 @@ class Space:
         settings |= {name: float(f"{drawn[name]:.4g}") for name in self.training}
         if "hidden" in settings:
             if not settings["hidden"]:
-                settings.pop("dropout", None)  # it follows hidden layers
+                settings.pop("dropout", None)  # used only after hidden layers
             settings["hidden"] = [settings["hidden"]] * self.layers if settings["hidden"] else []
         return settings
 
@@ -109,7 +109,7 @@ def search_space(
         raise InputError(sentence, "setting", setting="variant")
     structure, layers = dict(choices), len(getattr(feature_map.unwrapped, "hidden", ()))
     if layers == 0 and 0 not in structure.get("hidden", (0,)):
-        del structure["hidden"]  # a method of one layer stays one
+        del structure["hidden"]  # a method of one layer keeps one layer
     own = {name: _own_value(method, training, name) for name in structure}
     structure = {name: of if own[name] in of else (*of, own[name]) for name, of in structure.items()}
     # A map without a hidden layer ignores dropout, but a structure that is tried may have one.
@@ -131,7 +131,7 @@ def _own_value(method: Method | LinkMethod, training: Training, name: str) -> An
     if name == "normalized":
         return isinstance(method.kernel, Normalized)
     part: Any = training if part_of(name) == "training" else method
-    while name not in vars(part):  # a setting of a part within, such as the margin of a joint loss
+    while name not in vars(part):  # a setting of an inner part, such as the margin of a joint loss
         part = next(inner for inner in vars(part).values() if has_setting(inner, name))
     return getattr(part, name)
 
@@ -140,8 +140,8 @@ def _own_value(method: Method | LinkMethod, training: Training, name: str) -> An
 class Problem:
     """A graph, a variant and a validation metric: "accuracy" or "map" of nodes, or "auc" of links.
 
-    No test node or edge has a part in it. All replicas share the split of the first seed: test nodes of one
-    random split are training nodes of another.
+    Test nodes and edges are never used. All replicas share the split of the first seed, since test nodes of
+    one random split are training nodes of another.
     """
 
     graph: Graph
@@ -184,7 +184,7 @@ class Problem:
         epochs = training.epochs if self.epochs is None else self.epochs
         if not epochs or not isinstance(method, Method | LinkMethod):
             raise InputError(
-                f"{self.variant} has nothing to search for: it does not train a map for at least one epoch.",
+                f"{self.variant} has no settings to search for: it trains no map.",
                 "setting", setting="epochs" if self.epochs == 0 else "variant",
             )  # fmt: skip
         return {"epochs": epochs} | ({} if self.of_links else {"select_by": self.metric})
@@ -244,7 +244,7 @@ class Problem:
     def measure(
         self, settings: list[Settings], options: TensorOptions, callbacks: tuple[Callback, ...] = ()
     ) -> np.ndarray:
-        """Train settings of one structure as one stack: the best metric of each replica, t trials × r."""
+        """Train settings of one structure as one stack: the best metric of each replica, trials × r."""
         changes = dict(settings[0])
         for name in self.space.training.keys() & changes.keys():
             changes[name] = tuple(one[name] for one in settings for _ in self.seeds)
@@ -274,7 +274,7 @@ class SearchResult:
 
     @property
     def count(self) -> int:
-        """Number of trials that are done."""
+        """Number of finished trials."""
         return len(self.trials) + len(self.failures)
 
     @property
@@ -293,9 +293,9 @@ def search(
     threads: int | None = None,
     progress: Progress = lambda done, note: None,
 ) -> SearchResult:
-    """Continue the search in a file until it has so many trials.
+    """Continue the search in a file until it has ``trials`` trials.
 
-    Stacks of a batch are trained under ``joblib.parallel_config``, each with so many ``threads``.
+    Stacks of a batch are trained under ``joblib.parallel_config``, each with ``threads`` threads.
     """
     without_graph: Any = replace(problem, graph=None)  # type: ignore[arg-type]
     with open_study(path, problem.facts) as study:
@@ -336,7 +336,7 @@ def _draw_batch(study: optuna.Study, problem: Problem, count: int, startup: int)
         trial.set_user_attr("settings", space.settings(trial.params) | problem.fixed)
         structure = {name: trial.params[name] for name in space.structure}
         stacks.setdefault(json.dumps(structure), []).append(trial)
-        given.append(structure)  # shared by the trials after the first few, in turn
+        given.append(structure)  # shared in turn by the other trials
     return list(stacks.values())
 
 
@@ -428,7 +428,7 @@ def open_study(path: Path, facts: dict[str, Any]) -> Iterator[optuna.Study]:
 
 
 def _storage(path: Path) -> optuna.storages.RDBStorage:
-    # The URL only names the kind of database: in one, a ? or % of a path has a meaning.
+    # The URL has no path: a ? or % in it would be interpreted.
     url, arguments = "sqlite:///study.db", {"creator": lambda: _connect(path)}
     try:
         for _ in range(_ATTEMPTS):
@@ -441,10 +441,10 @@ def _storage(path: Path) -> optuna.storages.RDBStorage:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False)  # a pool shares it
+    connection = sqlite3.connect(path, check_same_thread=False)  # shared by a connection pool
     connection.execute("PRAGMA trusted_schema = OFF")  # views and triggers of an unknown file have no effect
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if tables and "studies" not in tables:  # optuna would add its own
+    if tables and "studies" not in tables:  # optuna would add its tables
         raise sqlite3.DatabaseError("it is another database")
     connection.execute("PRAGMA journal_mode = WAL")
     # Do not wait for the disk at each of twenty commits per trial: a power failure costs the last trials.

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.replicas import whole
-from kernode.compute.stack import part
+from kernode.compute.stack import under_prefix
 from kernode.errors import InputError, bad_setting
 from kernode.storage import complete, deferred_interrupt, read_tensors, write_tensors
 from kernode.training.callbacks import Callback
@@ -28,10 +28,10 @@ _HISTORY = "history."
 class Checkpoint(Callback):
     """Write the state of training to a file, and resume from it.
 
-    - ``every``: write it after each so many epochs, and when the run is interrupted.
-    - ``resume``: True goes on from the file, which must exist; False starts anew, and then no such file may
-      exist, since it would be lost; "if there" goes on where the file exists.
-    - ``seconds``: write at most once in so many seconds, and not at the end.
+    - ``every``: epochs between two writes; an interrupted run writes, too.
+    - ``resume``: True continues from the file, which must exist; False starts from epoch 0, and the file must
+      not exist, since it would be overwritten; "if there" continues if the file exists.
+    - ``seconds``: least time between two writes; then the end of training is not written.
     """
 
     path: Path
@@ -54,7 +54,7 @@ class Checkpoint(Callback):
     def part(self, name: str) -> Checkpoint:
         """Return the checkpoint of one of several trainings that make up a fit; "" is the fit itself.
 
-        To go on with the fit not all of these files need exist: some trainings had not begun.
+        Resuming does not need all of these files: some trainings had not begun.
         """
         if not name:
             return self
@@ -75,7 +75,7 @@ class Checkpoint(Callback):
         self._since = time.monotonic()
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
-        """Write the file when it is due."""
+        """Write the file every ``every`` epochs."""
         due = loop.epoch % self.every == 0
         if self.seconds:
             due = due and time.monotonic() - self._since >= self.seconds and loop.epoch < loop.epochs
@@ -91,14 +91,14 @@ class Checkpoint(Callback):
         if loop.is_within_epoch or loop.epoch <= self._written:
             return
         if not loop.history["loss"][-1].isfinite().any():
-            return  # diverged: the file keeps the last state that was good
+            return  # diverged: the file keeps the last finite state
         columns = {_HISTORY + name: values for name, values in loop.history.items()}
         with deferred_interrupt():
             write_tensors(self.path, "checkpoint", loop.state | columns, loop.facts)
         self._written, self._since = loop.epoch, time.monotonic()
 
     def _restore(self, loop: TrainingLoop) -> dict[str, Tensor]:
-        """Fill the loop's state from the file, where it is to resume; return the history of its epochs."""
+        """Fill the loop's state from the file when resuming; return the history of its epochs."""
         if not self.path.exists() or not self.resume:
             self.check()
             return {}
@@ -110,9 +110,9 @@ class Checkpoint(Callback):
                     raise ValueError(f"{name} is {tuple(values.shape)}, not {tuple(loop.state[name].shape)}")
                 loop.state[name].copy_(values)
             device = next(iter(loop.state.values())).device
-            history = {name: values.to(device) for name, values in part(saved, _HISTORY).items()}
+            history = {name: values.to(device) for name, values in under_prefix(saved, _HISTORY).items()}
             if len({len(values) for values in history.values()}) > 1:
-                raise ValueError("its history has epochs of different numbers")
+                raise ValueError("its histories differ in length")
             return history
 
     def epochs(self) -> int | None:
@@ -121,22 +121,22 @@ class Checkpoint(Callback):
             return None
         saved, _ = read_tensors(self.path, "checkpoint")
         with complete(self.path):
-            return next((len(value) for value in part(saved, _HISTORY).values()), 0)
+            return next((len(value) for value in under_prefix(saved, _HISTORY).values()), 0)
 
     def check(self, parts: Iterable[str] = ("",)) -> None:
-        """Raise, before anything is computed, unless the parts' files exist as ``resume`` has it.
+        """Raise, before anything is computed, unless the parts' files exist as ``resume`` requires.
 
-        A file to go on from is read, so that a wrong one is not met after hours.
+        Files are read now, so that a wrong one does not stop the run hours later.
         """
         there = [one for one in map(self.part, parts) if one.path.exists()]
         if there and not self.resume:
             raise InputError(
-                f"{describe_files(there)} of a run: resume it, or remove what is there to start anew.",
+                f"{describe_files(there)} of a run: resume it, or remove the files to start again.",
                 "conflict", setting="resume", path=there[0].path,
             )  # fmt: skip
         if self.resume is True and not there:
             raise InputError(
-                f"there is no {self.path} to resume from. Do not resume, to start anew.",
+                f"there is no {self.path} to resume from. Leave resume out to start from the beginning.",
                 "no-file", setting="resume", path=self.path,
             )  # fmt: skip
         for one in there:
@@ -150,7 +150,7 @@ def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]
         return
     if "nodes" in written and "data" not in written:
         raise InputError(
-            f"{path} is a checkpoint of kernode 0.1.0, from which this version does not go on. Give another.",
+            f"{path} is a checkpoint of kernode 0.1.0, which this version cannot resume. Give another.",
             "wrong-file", path=path, version="0.1.0",
         )  # fmt: skip
     raise InputError(
@@ -161,12 +161,12 @@ def _require_same_run(path: Path, facts: dict[str, Any], written: dict[str, Any]
 
 
 def _restacked(saved: dict[str, Tensor], state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the saved state in the present stacks, which may differ: a GPU trains more replicas as one.
+    """Return the saved state in the stacks of this run, which may differ: a GPU trains more replicas as one.
 
     Names are ``stack_0.parameters.…``, and the first axis counts a stack's replicas.
     """
     stacks: dict[str, dict[int, Tensor]] = {}
-    for name, values in part(saved, "stack_").items():
+    for name, values in under_prefix(saved, "stack_").items():
         number, _, what = name.partition(".")
         stacks.setdefault(what, {})[int(number)] = values
     left = {what: torch.cat([parts[i] for i in sorted(parts)]) for what, parts in stacks.items()}

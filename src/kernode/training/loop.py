@@ -36,7 +36,7 @@ class Trained:
     epochs: np.ndarray  # r: the epoch that was kept
     history: dict[str, np.ndarray]  # E × r each, hop_weights E × r × (H+1)
     seconds: float = field(compare=False, default=0.0)
-    threads: int | None = field(compare=False, default=None)  # of the CPU, where it was torch that computed
+    threads: int | None = field(compare=False, default=None)  # on the CPU, when torch computed
     references: Tensor | None = None  # what nodes of another graph are compared with, where classes are means
     prepared: Any = field(compare=False, repr=False, default=None)  # by the map, of the graph learned from
 
@@ -85,8 +85,8 @@ class Learner(ABC):
     """A stack of replicas: parameters, optimiser, and the best epoch of each so far."""
 
     score = "validation_accuracy"  # the figure that chooses the epoch
-    capturable = False  # whether an epoch runs on a GPU without waiting for it
-    ranks = ALONE  # the processes that learn as one
+    capturable = False  # whether an epoch runs without synchronising with the GPU
+    ranks = ALONE  # the processes that train one model
     prepared: Any = None  # by the map, of the graph learned from
 
     def __init__(
@@ -102,7 +102,7 @@ class Learner(ABC):
 
     @property
     def current(self) -> Parameters:
-        """Parameters that are evaluated and may be kept: the average, where there is one."""
+        """Parameters to evaluate and keep: the moving average, if there is one."""
         return self.parameters if self.average is None else self.average.parameters
 
     def references(self) -> Tensor | None:
@@ -131,7 +131,7 @@ class Learner(ABC):
         return {name: value.detach() for name, value in losses.items()}
 
     def advance(self, epoch: int | Tensor) -> dict[str, Tensor]:
-        """Train one epoch, evaluate, and keep it where it is better. Returns one value per replica and name.
+        """Train one epoch, evaluate, and keep it for replicas that improved; return r values per name.
 
         The epoch may be a number on the device, so that a captured epoch can be replayed.
         """
@@ -237,9 +237,9 @@ class TrainingLoop:
             getattr(callback, event)(self)
 
     def _record(self, epoch: int, records: list[dict[str, Tensor]]) -> None:
-        """Add an epoch of all stacks to the history, whose figures stand in blocks for all epochs.
+        """Add an epoch of all stacks to the history, which is allocated for all epochs at once.
 
-        Small tensors that stay, between large ones that go, keep the allocator from giving memory back: K1 on
+        Small tensors kept between large freed ones prevent the allocator from returning memory: K1 on
         500 nodes grew from 0.5 to 1.7 GB in 400 epochs.
         """
         for name in records[0]:
@@ -295,7 +295,7 @@ class DivergedError(KernodeError):
 
     def __init__(self, epoch: int, replicas: list[int]) -> None:
         super().__init__(
-            f"training diverged at epoch {epoch}. Lower the learning rate, or scale features that are large.",
+            f"training diverged at epoch {epoch}. Lower the learning rate, or scale large features.",
             "not-finite", epoch=epoch,
         )  # fmt: skip
         self.replicas = replicas
@@ -308,7 +308,7 @@ def _require_convergence(learners: Sequence[Learner], history: dict[str, Tensor]
     broken = (~history["loss"].isfinite().all(dim=1)).nonzero() + 1 if history else torch.empty(0)
     if not len(broken):
         return
-    # An epoch to keep, and numbers in it.
+    # An epoch to keep, with finite parameters.
     kept = torch.cat([(one.best.epoch > 0) & _finite(one.best.parameters) for one in learners])
     first = int(broken[0])
     if not kept.all():
@@ -322,14 +322,14 @@ def _finite(parameters: Parameters) -> Tensor:
     return torch.stack(each).all(dim=0)
 
 
-# Replicas train as one stack while their widest layer holds at most so many numbers in all; beyond that
-# a wider stack no longer shares overhead but only leaves the cache. Measured with K1 on two cores:
+# Largest widest layer of one stack, in numbers: a wider stack leaves the cache and saves no overhead.
+# Measured with K1 on two cores:
 # Pubmed 480 ms an epoch for one replica and 7,200 ms for a stack of ten.
 STACK_NUMBERS = {"cpu": 2**22, "cuda": 2**30}
 
 
 def stack_slices(parameters: Parameters, nodes: int, run: Run) -> list[slice]:
-    """Return the replicas that train together, judged by the parameters of one of them."""
+    """Return the replicas of each stack, from the parameters of one replica."""
     widest = max((p.shape[-1] for p in parameters.values()), default=1)
     together = max(1, STACK_NUMBERS[run.options.device.type] // (nodes * widest))
     return [slice(start, start + together) for start in range(0, run.replicas, together)]
@@ -351,8 +351,8 @@ def _restored(ranks: Ranks, state: dict[str, Tensor], history: dict[str, Tensor]
 def _collected(ranks: Ranks, gradients: dict[str, Tensor | None]) -> dict[str, Tensor | None]:
     """Sum the gradients of the whole loss over the ranks.
 
-    Of a map's parameters each rank has what its own rows add; of all others every rank has computed the
-    whole, and their mean keeps ranks from drifting apart.
+    Each rank has the gradient of its own rows for the map's parameters, which are summed. All ranks have the
+    whole gradient of the other parameters, which are averaged, so that ranks stay equal.
     """
     parts = {
         name: gradient / (1 if name.startswith("map.") else ranks.size)

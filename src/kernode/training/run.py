@@ -24,7 +24,7 @@ class Run:
     """Settings of a training apart from the data and the method.
 
     - ``seeds``: one for each of r replicas.
-    - ``name``: what trains, for progress and logs.
+    - ``name``: name of the training, for progress and logs.
     - ``threads``: CPU threads; None for torch's own number.
     """
 
@@ -51,7 +51,7 @@ class Run:
     def facts(
         self, graph: Graph, method: Config, training: Training, data: Iterable[np.ndarray]
     ) -> dict[str, Any]:
-        """Return what two runs must share for one to resume the other's checkpoint; epochs may grow."""
+        """Return the facts that must be equal to resume a checkpoint; epochs may grow."""
         facts = {
             "graph": graph.fingerprint,
             "method": method.to_json(),
@@ -82,5 +82,5 @@ class Run:
         return self if self.name else replace(self, name=name)
 
     def part(self, name: str) -> Run:
-        """Return the run of one of several trainings that make up a fit, with checkpoint files of its own."""
+        """Return the run of one of several trainings that make up a fit, with its own checkpoint files."""
         return replace(self, callbacks=tuple(one.part(name) for one in self.callbacks))

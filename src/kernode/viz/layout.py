@@ -18,8 +18,8 @@ from kernode.storage import cache_folder, write_whole
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 Layout = Literal["tsne", "pca"]
-DIMENSIONS = 50  # of the vectors before the layout: the rest is noise, and costs time
-ALL_AT_ONCE = 30_000  # nodes; of more, some are laid out and the others placed among the most similar ones
+DIMENSIONS = 50  # principal components used for the layout: the rest is noise and costs time
+ALL_AT_ONCE = 30_000  # most nodes laid out; others are placed next to the most similar ones
 SOME = 20_000
 ITERATIONS = 500
 _SEED, _PERPLEXITY = 0, 30
@@ -29,12 +29,12 @@ _EARLY = 250  # iterations of exaggeration before: openTSNE's own
 def node_positions(on: NodeModelOnGraph, layout: Layout = "tsne") -> np.ndarray:
     """Return coordinates of every node: n × 2, float32, within [−1, 1].
 
-    Computed once for a model on a graph, then read from the cache folder. Nearness counts, not direction or
-    scale: t-SNE and UMAP keep neighbours, PCA keeps the two directions that vary most.
+    Computed once for a model on a graph, then read from the cache folder. Only nearness has a meaning, not
+    direction or scale: t-SNE and UMAP keep neighbours, PCA keeps the two directions of largest variance.
     """
     checked_layout(layout)
     if not on.model.method.has_kernel:
-        raise InputError(f"{on.model.method.title} has no kernel whose nodes could be drawn.", "unsupported")
+        raise InputError(f"{on.model.method.title} has no kernel, so there is no layout.", "unsupported")
     path = cache_folder() / "layouts" / f"{_key(on, layout)}.npz"
     found = _kept(path)
     if found is not None and found.shape == (on.graph.n_nodes, 2):

@@ -6,7 +6,7 @@ import numpy as np
 
 from graphs import CLUSTERS, clustered_graph
 from kernode.graph.edits import extended
-from kernode.models.changes import by_part
+from kernode.models.overrides import by_part
 from kernode.tasks.classes.labels import fit_again
 from kernode.tasks.classes.task import LabelledNodes
 from parts import METHODS, over

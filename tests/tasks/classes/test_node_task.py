@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from graphs import CLUSTERS
-from kernode.models.changes import by_part
+from kernode.models.overrides import by_part
 from kernode.tasks.classes.labels import in_folds, labelled, warn_of_single_nodes
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
 from kernode.training.run import Run

@@ -9,7 +9,7 @@ from graphs import CLUSTERS
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.losses import Hinge, Joint, Logistic, Softmax, Squared
 from kernode.maps import GAT, HopMLP, NodeEmbedding
-from kernode.models.changes import by_part, changed_loss
+from kernode.models.overrides import by_part, changed_loss
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.variants import (
     CANDIDATES,

@@ -10,7 +10,7 @@ from torch.nn.functional import softplus
 import kernode as kn
 from graphs import CLUSTERS
 from kernode.compute.draws import Draws, Dropout
-from kernode.compute.stack import part
+from kernode.compute.stack import under_prefix
 from kernode.io.edge_split import is_edge, split_edges
 from kernode.kernels import Linear
 from kernode.maps import HopMLP
@@ -57,7 +57,7 @@ def test_variational_training_draws_around_the_means_and_pays_the_divergence():
     learner = learner_of(method, Training(epochs=1, dropout=0.0))
     dropout = Dropout(Draws(learner.seeds, 1), torch.zeros(2, dtype=torch.float64))
     sample, divergence = method.embed(learner.parameters, learner.prepared, dropout)
-    g = method.map(part(learner.parameters, "map."), learner.prepared)
+    g = method.map(under_prefix(learner.parameters, "map."), learner.prepared)
     mean, deviation = g.chunk(2, dim=-1)[0], g.chunk(2, dim=-1)[1].exp()
     noise = (sample - mean) / deviation
     assert noise.mean().item() == pytest.approx(0, abs=0.1)

@@ -6,7 +6,7 @@ from graphs import CLUSTERS
 from kernode.estimators.links import LinkPredictor
 from kernode.kernels import RBF, Linear
 from kernode.maps import GAT, GCN, HopMLP, NodeEmbedding
-from kernode.models.changes import by_part
+from kernode.models.overrides import by_part
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import configure_links
 from refusals import refused

@@ -149,7 +149,7 @@ def test_an_explanation_is_drawn_as_thick_as_it_counts(page, address):
     assert len(lines) >= 3
     assert max(width for _, width in lines) == 10
     assert all(1 <= width <= 10 for _, width in lines)
-    assert "together" in page.text("#panel")
+    assert "total" in page.text("#panel")
 
 
 def test_two_nodes_are_compared_by_link_and_by_hand(page, address, model):
@@ -169,7 +169,7 @@ def test_what_if_and_a_new_node_are_answered(page, address):
     page.wait(".panel > details summary").click()
     page.wait(".ticks input").click()
     page.wait(".panel > details button.main").click()
-    page.wait(".answer", "It would")
+    page.wait(".answer", "The class would")
     page.open(f"{address}#new")
     page.wait(".panel h2", "New node")
     field = page.wait("fieldset .combobox input")

@@ -141,7 +141,7 @@ class SetOptions:
         return Path(files[0]) if files else None
 
     def method_changes(self, epochs: int | None = None) -> dict[str, Any]:
-        """Changes of a variant, as :func:`kernode.models.changes.by_part` takes them."""
+        """Changes of a variant, as :func:`kernode.models.overrides.by_part` takes them."""
         from kernode.cli.expressions import parse_part  # here: maps and kernels import torch
         from kernode.config import changed
         from kernode.kernels import BaseKernel

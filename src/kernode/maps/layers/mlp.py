@@ -144,7 +144,7 @@ class _MaskedReLU(torch.autograd.Function):
         if (gpu := fused(x)) and not dropout.first_row:
             draws = dropout.draws
             out = gpu.masked_relu(
-                x, draws.seeds, draws.epoch_on_device, DROPOUT + layer, dropout.threshold, scale
+                x, draws.seeds, draws.epoch_tensor, DROPOUT + layer, dropout.threshold, scale
             )
             ctx.save_for_backward(out, scale)
             return out

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 FEWEST = 10  # nodes: fewer do not calibrate
-_MOST = 2_000  # nodes of a run, evenly taken: more would say the same of two numbers, and take longer
+_MOST = 2_000  # most nodes of a replica, evenly spaced: enough for two numbers
 _TINY = 1e-45  # the least float32, in place of probabilities that were rounded to 0
-_LOG_T = np.log(100.0)  # temperatures are looked for between 1/100 and 100
+_LOG_T = np.log(100.0)  # the search covers temperatures from 1/100 to 100
 _GRID = 25
 _ROUNDS = 4  # of grids, each within two steps of the one before: to 2e-4 of log T
 _HALVINGS = 13  # of the range of floors: to 1e-4
@@ -29,7 +29,7 @@ class Tempering:
 
     For p = softmax(s) the first part is softmax(s / T), temperature scaling (Guo et al. 2017). The floor is
     the share of nodes about which the scores say nothing, such as labels that are wrong in the data: without
-    it a few nodes that are wrong with great confidence decide about T for all others (Zhang et al. 2020 mix
+    it a few confident errors decide T for all others (Zhang et al. 2020 mix
     in the uniform distribution likewise). Neither changes which class is the most probable.
     """
 
@@ -37,7 +37,7 @@ class Tempering:
     floor: float = 0.0
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
-        """The same for … × c probabilities, in float64: what differed by a rounding must still differ.
+        """Temper … × c probabilities, in float64: values that differ by rounding must still differ.
 
         >>> Tempering(temperature=0.5, floor=0.1)(np.array([0.75, 0.25])).round(4)
         array([0.86, 0.14])
@@ -47,16 +47,15 @@ class Tempering:
 
 
 def fit_tempering(probabilities: np.ndarray, truth: np.ndarray) -> Tempering:
-    """The best for probabilities (m × c) of nodes with true classes (m, −1: none of the c).
+    """Fit to probabilities (m × c) of nodes with true classes (m, −1: none of the c).
 
-    Best is the highest likelihood of two things that probabilities should say: which class it is, and
-    whether the class that is found is right. With the first alone a node that is wrong counts by how its
-    second and third class stand, and confidences pay for it.
+    Maximises the likelihood of the true classes and of whether each prediction is right. With the first
+    alone, the probabilities of the second and third class of a wrong node would change its confidence.
 
-    log T is held near 0 as one node would hold it (½ log²T), for a handful of nodes that are all answered
-    rightly would take T to 0. For the same reason the floor is at least 1 / (m + 2): m right answers do not
-    show that the next is (Laplace's rule of succession). For each T the best floor is the root of a monotone
-    function; T is looked for on grids, one finer than the other.
+    A penalty of ½ log²T, the weight of one node, keeps T from 0 where a few nodes are all right. For the same
+    reason the floor is at least 1 / (m + 2): m right predictions do not prove the next (Laplace's rule of
+    succession). For each T the best floor is the root of a monotone function; T is searched on finer and
+    finer grids.
     """
     m, c = probabilities.shape
     logs = _logs(probabilities)
@@ -101,11 +100,11 @@ def _logs(probabilities: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A tempering for each of r replicas by itself, and one for the mean of their probabilities.
+    """One tempering for each of r replicas, and one for the mean of their probabilities.
 
-    The mean is tempered, and not averaged from tempered runs, for two reasons: a tempering changes no order,
-    so that ``predict`` is what it always was and agrees with ``predict_proba``; and a mean of calibrated runs
-    is not calibrated, but too unsure wherever they differ (Rahaman and Thiery 2021).
+    The mean is tempered, instead of averaging tempered replicas: tempering keeps the order of classes, so
+    ``predict`` agrees with ``predict_proba``; and a mean of calibrated replicas is not calibrated, but
+    underconfident where they differ (Rahaman and Thiery 2021).
     """
 
     runs: tuple[Tempering, ...]
@@ -137,7 +136,7 @@ class Calibration:
 
 
 def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | None:
-    """Calibrate by the validation nodes; None where they are too few, or probabilities not finite.
+    """Calibrate on the validation nodes; None if there are too few, or probabilities are not finite.
 
     Slightly optimistic: validation nodes chose the epoch, too.
     """

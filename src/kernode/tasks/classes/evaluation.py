@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernode.compute.stack import part, replica
+from kernode.compute.stack import replica, under_prefix
 from kernode.io import Split
 from kernode.kernels.node_kernel import kernel_retrieval, retrieval_together
 from kernode.metrics.accuracy import accuracy, class_figures, summary, wilson
@@ -140,7 +140,7 @@ def _similarity(on: NodeModelOnGraph, nodes: np.ndarray, truth: np.ndarray) -> d
     if r > 1 and len(nodes) == 1:
         g, at_nodes = on.gather_rows(nodes[0])
         labels = torch.tensor(truth[0], device=on.options.device)
-        own = part(on.parameters, "kernel.")
+        own = under_prefix(on.parameters, "kernel.")
         together = retrieval_together(on.model.method.kernel, own, g[:, torch.tensor(at_nodes)], labels)
         figures["ensemble_map"] = round(together[0], 4)
     by_run = [{name: round(one, 4) for name, one in zip(names, run, strict=True)} for run in runs]
@@ -160,7 +160,7 @@ def retrieval_of_run(
     base: Any = on.model.method
     labels = torch.tensor(on.graph.labels[nodes] if truth is None else truth, device=on.options.device)
     g, at = on.gather_rows(nodes)
-    own = replica(part(on.parameters, "kernel."), run)
+    own = replica(under_prefix(on.parameters, "kernel."), run)
     figures = kernel_retrieval(base.kernel, own, g[run : run + 1, torch.tensor(at)], labels)
     found = [float(figure) for figure in figures]
     return None if np.isnan(found).any() else found
@@ -254,18 +254,21 @@ def _choice_lines(report: dict[str, Any]) -> list[str]:
     """The method that was kept, and below it the others, each with its epochs."""
     by, epochs = "mAP" if report["select_by"] == "map" else "accuracy", report["epochs_tried"]
     after = {
-        name: f"{figure:.2f} % after {epochs[name]}"
+        name: f"{figure:.2f} %" + f" after {epochs[name]}" * (epochs[name] > 0)
         for name, figure in report["chosen_by_validation"].items()
     }
     if members := report.get("members"):
-        weights = {one["name"]: f"{one['weight']:.2f}" for one in members}
-        found = [f"{'sum of kernels':<20} weight  member ({by} on validation nodes, epochs)"]
-        rows = [(weights.get(name, "–"), name, figure) for name, figure in after.items()]
-        found += [f"{'':<20} {weight:>6}  {name} ({figure})" for weight, name, figure in rows]
+        found = [f"{'sum of kernels':<20} weight  member"]
+        for one in members:
+            found.append(f"{'':<20} {one['weight']:6.2f}  {one['name']} ({by} {after.pop(one['name'])})")
+        if after:
+            found.append(
+                f"{'':<20} not used: {', '.join(f'{name} {figure}' for name, figure in after.items())}"
+            )
     else:
         chosen = report["variant"]
-        s = "s" * (epochs[chosen] != 1)
-        found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)} epoch{s}"]
+        unit = "" if not epochs[chosen] else " epoch" if epochs[chosen] == 1 else " epochs"
+        found = [f"{'chosen by validation':<20} {chosen}, {by} {after.pop(chosen)}{unit}"]
         found.append(f"{'':<20} not: {', '.join(f'{name} {figure}' for name, figure in after.items())}")
     test = report["test"]
     if report["replicas"] > 1 and test["accuracy_mean"] is not None and test["ensemble_accuracy"] is None:

@@ -12,7 +12,7 @@ import numpy as np
 from kernode.compute.replicas import seeds_from
 from kernode.errors import InputError, bad_setting, warn
 from kernode.graph import Graph
-from kernode.graph.lookup import as_classes, as_nodes, found, warn_of_similar_labels
+from kernode.graph.lookup import as_classes, as_nodes, positions_and_classes, warn_of_similar_labels
 from kernode.io import Split, split_nodes
 from kernode.io.node_split import is_split_file
 from kernode.models.fit import Candidates, fit_candidates, varies_by_replica
@@ -31,7 +31,7 @@ _FEWEST = 20  # labelled nodes that are split where no split is given
 
 def nodes_and_classes(graph: Graph, nodes: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Positions of nodes, and a class for each: m, m."""
-    nodes, y = found(graph, as_nodes(nodes), as_classes(y))
+    nodes, y = positions_and_classes(graph, as_nodes(nodes), as_classes(y))
     if y.shape != nodes.shape:
         raise InputError(
             f"nodes and classes must be two lists of one length. Got {nodes.shape} and {y.shape}.", "shape"

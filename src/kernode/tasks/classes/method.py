@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.draws import Draws
-from kernode.compute.stack import Parameters, part, replica, take
+from kernode.compute.stack import Parameters, replica, take, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config, changed, require_part
 from kernode.errors import InputError
@@ -23,8 +23,8 @@ from kernode.losses import Joint, Loss
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import class_scores
 from kernode.metrics.accuracy import accuracy
-from kernode.models.changes import Changes, changed_kernel, changed_loss, changed_map, flat
 from kernode.models.method import KernelMethod
+from kernode.models.overrides import Changes, changed_kernel, changed_loss, changed_map, flat
 from kernode.progress import report_progress
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -135,7 +135,7 @@ class Method(KernelMethod, NodeMethod):
     @torch.no_grad()
     def finished(self, parameters: Parameters, prepared: Any) -> Parameters:
         """The parameters after training, with what the map measured of the graph."""
-        own = self.map.finished(part(parameters, "map."), prepared)
+        own = self.map.finished(under_prefix(parameters, "map."), prepared)
         return parameters | {f"map.{name}": value for name, value in own.items()}
 
     def initial(self, prepared: Any, draws: Draws, options: TensorOptions, classes: int = 1) -> Parameters:
@@ -162,7 +162,9 @@ class Method(KernelMethod, NodeMethod):
         if self.classifier == "softmax":
             return class_scores(take(g, nodes), parameters["class_bias"])
         held = references(self.kernel, g, training_nodes) if held is None else held
-        return centroid_scores(self.kernel, part(parameters, "kernel."), take(g, nodes), held, training_nodes)
+        return centroid_scores(
+            self.kernel, under_prefix(parameters, "kernel."), take(g, nodes), held, training_nodes
+        )
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
         """Softmax of the class scores, before any calibration."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from kernode.compute.ranks import Exchange, rows_for_all
-from kernode.compute.stack import part
+from kernode.compute.stack import under_prefix
 from kernode.errors import InputError, KernodeError
 from kernode.graph import Graph, checked_nodes
 from kernode.graph.edits import touched
@@ -95,7 +95,7 @@ class NodeModelOnGraph(ModelOnGraph):
         around = ball(larger, new, feature_map.reach)
         if len(around) > LARGEST_PART * larger.n_nodes:  # then everything at once is less work
             return anew
-        rows = feature_map.rows(part(self.parameters, "map."), larger, around, self.options)
+        rows = feature_map.rows(under_prefix(self.parameters, "map."), larger, around, self.options)
         r, old, d = self.g.shape
         held = self.g[: len(rows)].transpose(0, 1)  # a map without parameters gives one for all replicas
         grown = held.new_empty(larger.n_nodes, len(rows), d)
@@ -189,7 +189,7 @@ def similar_in_shares(
     if len(rows):
         # The rank's own nodes, then the queries. k + 1, because a query may be found itself.
         g = torch.cat([on.g, rows_of_queries[:, torch.from_numpy(at).to(on.g.device)]], dim=1)
-        kernel = NodeKernel(method.kernel, g, part(on.parameters, "kernel."))
+        kernel = NodeKernel(method.kernel, g, under_prefix(on.parameters, "kernel."))
         found = kernel.similar(own + np.arange(len(queries)), k + 1, among=rows, exact=True)
         here = [[(share.start + node, value) for node, value in one] for one in found]
     names, best = share.node_names, []

@@ -1,7 +1,7 @@
 """Methods that spread rows along the edges.
 
 Label propagation (Zhou et al. 2004) spreads the training labels; Correct & Smooth (Huang et al. 2021) the
-errors of a predictor on features, then its answers.
+errors of a predictor on features, then its predictions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 from kernode.compute.replicas import whole
 from kernode.compute.sparse import product as sparse_product
 from kernode.compute.sparse import to_torch
-from kernode.compute.stack import Parameters, part
+from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import changed, require_part
 from kernode.errors import InputError, bad_setting
@@ -30,7 +30,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.kernels import Linear, Normalized
 from kernode.losses import Softmax
 from kernode.maps import MLP
-from kernode.models.changes import Changes
+from kernode.models.overrides import Changes
 from kernode.tasks.classes.method import Method, NodeMethod, validation_accuracies
 from kernode.training.loop import Trained
 from kernode.training.settings import Training
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.task import NodeTask
 
 _MOST_STEPS = 100_000
-_MOST_SCALE = 1000.0  # beyond that an error that hardly arrives is not blown up, as in PyTorch Geometric
+_MOST_SCALE = 1000.0  # largest factor: tiny errors are not scaled up further, as in PyTorch Geometric
 
 _MLP = Method(MLP(), Normalized(Linear()), Softmax())
 
 
 @dataclass(frozen=True)
 class Propagation(NodeMethod):
-    """A method that spreads rows along the edges, with settings of which validation chooses.
+    """A method that spreads rows along the edges, with settings that validation chooses.
 
-    There is no randomness in spreading: replicas differ only where their nodes or what they spread do.
+    Spreading is deterministic: replicas differ only in their nodes and in the rows that are spread.
     """
 
     steps: int = field(default=50, kw_only=True)
@@ -96,7 +96,7 @@ class Propagation(NodeMethod):
         return accuracies, {name: torch.tensor(values, dtype=kind) for name, values, kind in chosen}
 
     def probabilities(self, on: NodeModelOnGraph, nodes: np.ndarray) -> np.ndarray:
-        """Computed for all nodes at once, since labels pass through all of them."""
+        """Probabilities of all nodes, since labels pass through all of them."""
         if "probabilities" not in on.cache:
             on.cache["probabilities"] = self._all_probabilities(on)
         return np.take_along_axis(on.cache["probabilities"], nodes[..., None], axis=1)
@@ -114,13 +114,13 @@ class Propagation(NodeMethod):
         for i, setting in enumerate(settings):
             own = slice(i, i + 1)
             rows = self.spread_rows(step, known[:, own], None if before is None else before[:, own], setting)
-            # No class has anything left where a correction took all: each is as likely.
+            # Where a correction left nothing of any class, all classes are equally probable.
             rows = torch.where(rows.any(dim=2, keepdim=True), rows, torch.ones_like(rows))
             found.append((rows / rows.sum(dim=2, keepdim=True))[:, 0])
         return torch.stack(found).cpu().numpy()
 
     def chosen(self, model: NodeModel, graph: Graph) -> Self:
-        """The one setting that was best in the mean over the replicas of a model."""
+        """The setting with the best mean over the replicas of a model."""
         best = self.settings[int(model.history[self.figure].mean(axis=1).argmax())]
         values: dict[str, Any] = {name: (value,) for name, value in zip(self.choices, best, strict=True)}
         return replace(self, **values)
@@ -128,10 +128,10 @@ class Propagation(NodeMethod):
 
 @dataclass(frozen=True)
 class LabelPropagation(Propagation):
-    """``F ← a S F + (1 − a) Y``, ``steps`` times from F = Y, with ``S = D^−½ A D^−½``. It sees no features.
+    """``F ← a S F + (1 − a) Y``, ``steps`` times from F = Y, with ``S = D^−½ A D^−½``. Features are not used.
 
-    Y has a 1 for the class of each training node. A node's answer is the largest in its row of F; one that
-    no label reaches gets the classes' shares of the training nodes.
+    Y has a 1 for the class of each training node. The prediction is the largest entry of a node's row of F;
+    a node that no label reaches gets the class frequencies of the training nodes.
 
     - ``shares``: values of a to choose from: how much of a node's row comes from its neighbours.
     - ``clamped``: whether training nodes have their own labels back after every step; both may be tried.
@@ -142,7 +142,7 @@ class LabelPropagation(Propagation):
     choices: ClassVar = {"shares": "share", "clamped": "clamped"}
 
     def train(self, task: NodeTask, training: Training) -> Trained:
-        """Try every setting, like epochs; keep for each replica the best on validation."""
+        """Evaluate every setting, as if it were an epoch; keep each replica's best on validation."""
         started = time.perf_counter()
         accuracies, chosen = self.choose(task, None)
         return Trained(
@@ -166,15 +166,15 @@ class LabelPropagation(Propagation):
 
 @dataclass(frozen=True)
 class CorrectAndSmooth(Propagation):
-    """A base predictor's probabilities, corrected by the errors of the training nodes nearby, then smoothed.
+    """A base predictor's probabilities, corrected by the errors of nearby training nodes, then smoothed.
 
     Both spread as labels do (:class:`LabelPropagation`).
-    Errors that arrive at a node are scaled to the mean error of the training nodes ("autoscale"); before
+    Errors at a node are scaled to the mean error of the training nodes ("autoscale"); before
     smoothing, training nodes have their own labels.
 
     - ``base``: what is trained, with a softmax classifier: an MLP on the features, or any other method.
-    - ``correction_shares``, ``smoothing_shares``: what comes from neighbours in either step. With 0 the
-      step does nothing for a node without a label. Validation chooses a pair for each replica.
+    - ``correction_shares``, ``smoothing_shares``: the share that comes from neighbours in each step. With 0
+      a step does not change nodes without a label. Validation chooses a pair for each replica.
     """
 
     base: Method = _MLP
@@ -207,7 +207,7 @@ class CorrectAndSmooth(Propagation):
         return replace(method, base=method.base.changed({**changes, "loss": others}))
 
     def train(self, task: NodeTask, training: Training) -> Trained:
-        """Train the base, then try every pair of shares; keep for each replica the best on validation."""
+        """Train the base, then evaluate every pair of shares; keep each replica's best on validation."""
         started, options = time.perf_counter(), task.run.options
         loop = task.begin(self.base, training)
         loop.run()
@@ -216,7 +216,7 @@ class CorrectAndSmooth(Propagation):
         accuracies, chosen = self.choose(task, before)
         history = trained.history | {self.figure: accuracies}
         if task.nodes.validates and (by_epoch := history.get("validation_accuracy")) is not None:
-            # At the kept epoch it is that of the answers, by which this method is compared with others.
+            # At the kept epoch: the accuracy of the final predictions, used to compare methods.
             history["validation_accuracy"] = by_epoch.copy()
             kept = trained.epochs - 1, np.arange(len(trained.epochs))
             history["validation_accuracy"][kept] = accuracies.max(axis=0)
@@ -232,7 +232,7 @@ class CorrectAndSmooth(Propagation):
         """The smoothed rows."""
         correction, smoothing = setting
         assert before is not None
-        known = known.ne(0).to(known.dtype)  # it has no weights
+        known = known.ne(0).to(known.dtype)  # weights are not used here
         better = correct(step, before, known, correction, self.steps)
         return smooth(step, better, known, smoothing, self.steps)
 
@@ -242,7 +242,8 @@ class CorrectAndSmooth(Propagation):
     ) -> Tensor:
         """The base's class probabilities of all nodes: n × r × c."""
         prepared = self.base.map.prepare(graph, options) if prepared is None else prepared
-        scores = self.base.map(part(parameters, "map."), prepared, None) + parameters["class_bias"][:, None]
+        scores = self.base.map(under_prefix(parameters, "map."), prepared, None)
+        scores = scores + parameters["class_bias"][:, None]
         return scores.softmax(dim=-1).transpose(0, 1).contiguous()
 
     @property

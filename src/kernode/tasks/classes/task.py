@@ -12,7 +12,7 @@ from torch import Tensor
 
 from kernode.compute.draws import Dropout
 from kernode.compute.ranks import Exchange, rows_for_all
-from kernode.compute.stack import Parameters, part, take
+from kernode.compute.stack import Parameters, take, under_prefix
 from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare, ranks_of
@@ -111,7 +111,7 @@ class NodeLearner(KernelLearner):
 
     def _embed(self, parameters: Parameters, dropout: Dropout | None = None) -> Tensor:
         """g of every node, or of the training and validation nodes where ranks share the graph: r × n × d."""
-        g = self.method.map(part(parameters, "map."), self.prepared, dropout)
+        g = self.method.map(under_prefix(parameters, "map."), self.prepared, dropout)
         return g if self.known is None else rows_for_all(self.known, g)
 
     @torch.no_grad()
@@ -124,7 +124,7 @@ class NodeLearner(KernelLearner):
             values["validation_accuracy"] = accuracy(scores.argmax(-1), self.validation_labels)
             values["validation_loss"] = cross_entropy(scores, self.validation_labels, self.validation_weights)
             if self.training.select_by == "map":  # of K̄ among the validation nodes
-                own, chosen = part(self.current, "kernel."), take(g, self.validation)
+                own, chosen = under_prefix(self.current, "kernel."), take(g, self.validation)
                 precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
                 # NaN where no two nodes are of one class: the loss alone selects then.
                 values["validation_map"] = precision.nan_to_num(nan=0.0)

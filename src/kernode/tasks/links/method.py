@@ -11,13 +11,13 @@ from torch import Tensor
 
 from kernode.compute.draws import NOISE, Draws, Dropout
 from kernode.compute.sparse import pair_products
-from kernode.compute.stack import Parameters, part, take
+from kernode.compute.stack import Parameters, take, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import changed
 from kernode.errors import InputError, bad_setting
 from kernode.losses import LinkCrossEntropy
-from kernode.models.changes import Changes
 from kernode.models.method import KernelMethod
+from kernode.models.overrides import Changes
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class LinkMethod(KernelMethod):
         if self.kernel.dot_product:
             return self._read(parameters, pair_products(embedded, pairs))
         x, y = take(embedded, pairs[..., 0]), take(embedded, pairs[..., 1])
-        return self._read(parameters, self.kernel.pairs(x, y, part(parameters, "kernel.")))
+        return self._read(parameters, self.kernel.pairs(x, y, under_prefix(parameters, "kernel.")))
 
     def logits_between(
         self, parameters: Parameters, embedded: Tensor, rows: Tensor, others: Tensor
     ) -> Tensor:
         """log-odds of links between two lists of nodes (m), (p): r × m × p."""
-        kernel = self.kernel.gram(embedded[:, rows], embedded[:, others], part(parameters, "kernel."))
+        kernel = self.kernel.gram(embedded[:, rows], embedded[:, others], under_prefix(parameters, "kernel."))
         return self._read(parameters, kernel)
 
     def _read(self, parameters: Parameters, kernel: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ Value = Annotated[str, Field(max_length=100_000)] | bool | Number | Vector | Non
 
 
 class _Changed(BaseModel):
-    """What both requests with a body have."""
+    """Fields of both requests with a body."""
 
     model_config = ConfigDict(extra="forbid")
     columns: dict[Text, Value] = Field({}, max_length=1000, description="By name, for a graph from tables.")
@@ -72,7 +72,7 @@ class NewNode(_Changed):
 
 
 class Error(BaseModel):
-    """What is wrong, in one sentence."""
+    """An error, in one sentence."""
 
     error: str
 
@@ -83,7 +83,7 @@ async def _state(request: Request) -> ExplorerState:
 
 
 async def _known_parameters(request: Request) -> None:
-    """Refuse query parameters that the address does not have."""
+    """Refuse unknown query parameters."""
     known = {one.alias for one in request.scope["route"].dependant.query_params}
     for name in request.query_params:
         if name not in known:
@@ -221,7 +221,7 @@ def pair(state: State, name: Name, other: Name, top: Top = 10) -> Answer:
 
 @api.get("/kernel")
 def kernel(state: State, name: Name, other: Name) -> Answer:
-    """K(u, v) alone, which every kernel has."""
+    """K(u, v) without an explanation, for any kernel."""
     one, two = state.find(name), state.find(other)
     learned = state.by_position.kernel
     (value,) = learned.pairs(positions([one]), positions([two])).tolist()
@@ -231,7 +231,7 @@ def kernel(state: State, name: Name, other: Name) -> Answer:
 
 @api.post("/what-if")
 def change(state: State, request: WhatIf) -> Answer:
-    """A node's class if its edges or features were others; nothing is stored."""
+    """A node's class with other edges or features; nothing is stored."""
     at, graph = state.find(request.name), state.graph
     if not (request.add or request.remove or request.features or request.columns):
         raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")
@@ -322,7 +322,7 @@ def _fields(one: Any, *names: str) -> Answer:
 
 
 def _paths(state: ExplorerState, graph: Graph, at: int, shown: Shown) -> Answer:
-    """Paths over edges from each shown node to the one in the middle.
+    """Paths over edges from each shown node to the centre node.
 
     Of several paths, take the one through the neighbour that contributes most. ``passing``: nodes on a path
     that are not shown themselves.

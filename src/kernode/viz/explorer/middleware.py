@@ -69,8 +69,8 @@ class Access:
         except Exception:
             log.exception("%s %s failed", scope["method"], quote(path))
             if status:
-                raise  # half an answer: the server ends the connection
-            failure = _refused(500, "the server failed at this. Its log has the reason.")
+                raise  # incomplete response: the server ends the connection
+            failure = _refused(500, "the server failed. Its log has the reason.")
             await failure(scope, receive, protected)
         finally:
             seconds = time.perf_counter() - started
@@ -83,17 +83,17 @@ class Access:
             _SECONDS.labels(known).observe(seconds)
 
     def _refusal(self, request: Request, path: str) -> Response | None:
-        """The answer to a request that may not pass; None: it may."""
+        """Return the response to a refused request, or None."""
         headers, query = request.headers, request.query_params
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
-            return _refused(421, "this server does not answer under that name. Use 127.0.0.1.")
+            return _refused(421, "this host name is not allowed. Use 127.0.0.1.")
         if path.startswith("/api/") and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return _refused(403, "a page of another site may not ask. Open the explorer's own.")
+            return _refused(403, "a page of another site cannot send requests. Open the explorer's own page.")
         if self.token is None or path == "/health":
             return None
         if self._is_token(query.get("token")):
             return self._with_cookie(request, path)
-        kind, _, value = headers.get("authorization", "").partition(" ")  # which programs send
+        kind, _, value = headers.get("authorization", "").partition(" ")  # sent by programs
         if self._is_token(value.strip() if kind.lower() == "bearer" else request.cookies.get(self.cookie)):
             return None
         sentence = "a token is needed. Open /?token=… once, or send the header Authorization: Bearer …."

@@ -38,7 +38,12 @@ def _draw_reliability(axes: Axes, data: dict[str, Any]) -> None:
     around: dict[str, Any] = {"yerr": (true - low, high - true), "ecolor": COLOURS[0], "elinewidth": 0.9}
     axes.errorbar(claimed, true, fmt="o", color=COLOURS[0], markersize=4, capsize=0, **around)
     least = max(0.0, 5 * np.floor((min(claimed.min(), low.min()) - 3) / 5))
-    axes.set(xlim=(least, 101), ylim=(least, 101), xlabel="claimed probability, %", ylabel="came true, %")
+    axes.set(
+        xlim=(least, 101),
+        ylim=(least, 101),
+        xlabel="predicted probability, %",
+        ylabel="observed frequency, %",
+    )
     axes.set_aspect("equal")
     words = f"calibration error {data['error_mean']:.1f} %\n(chance alone: {data['by_chance']:.1f} %)"
     words += "" if data["calibrated_on"] else "\nnot calibrated"
@@ -71,7 +76,7 @@ def _reliability_chart(data: dict[str, Any]) -> Chart:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Percent of the nodes that are answered and percent of them that are right, by confidence threshold."""
+    """Percent of the nodes above each confidence threshold, and accuracy on them."""
 
     answered: np.ndarray
     accuracy: np.ndarray
@@ -95,7 +100,7 @@ def _draw_coverage(axes: Axes, data: Coverage) -> None:
     many = data.answered >= 5  # a handful of nodes says little, and would set the scale
     shown = data.accuracy[many] if many.any() else data.accuracy
     least = max(0.0, float(np.floor(shown.min() - 3)))
-    axes.set(xlim=(0, 101), ylim=(least, 100.8), xlabel="answered nodes, %", ylabel="of them right, %")
+    axes.set(xlim=(0, 101), ylim=(least, 100.8), xlabel="share of nodes, %", ylabel="accuracy, %")
     axes.text(0.03, 0.04, data.of, transform=axes.transAxes, fontsize=7, color=QUIET, va="bottom")
     plain_axes(axes)
 
@@ -120,8 +125,8 @@ def _coverage_chart(data: Coverage) -> Chart:
 RELIABILITY = Picture(
     "reliability",
     "Reliability diagram",
-    "Each point is a fifteenth of the answers. On the dashed line answers are right as often as they claim; "
-    "bars are 95 % intervals.",
+    "Each point is one fifteenth of the predictions. On the dashed line, probabilities equal observed "
+    "frequencies; bars are 95 % intervals.",
     section="sure",
     height=3.3,
     data=reliability_data,
@@ -132,7 +137,7 @@ RELIABILITY = Picture(
 COVERAGE = Picture(
     "coverage",
     "Accuracy over coverage",
-    "If only the most confident answers are given, how many of them are right.",
+    "Accuracy of the most confident predictions, by their share of the nodes.",
     section="sure",
     height=2.6,
     data=coverage_data,

@@ -114,7 +114,7 @@ def _hover(data: Embedding) -> list[str]:
 
 EMBEDDING = Picture(
     "embedding",
-    "The plane of all nodes",
+    "Layout of all nodes",
     "Similar nodes are near each other: nearness counts, directions and distances do not. Outlined circles "
     "are test nodes. Point at a node for its name. A click on a class hides it, a double click shows it "
     "alone; draw a box to zoom in, double click to zoom out.",

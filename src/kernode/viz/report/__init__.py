@@ -71,14 +71,14 @@ class Contents:
 
     @cached_property
     def unsure(self) -> dict[str, Any]:
-        """The least certain of the nodes that no run was trained on, or of all nodes if there are none."""
+        """The least certain of the nodes that no replica was trained on, else of all nodes."""
         evaluation = self.evaluation
         n, has_training = evaluation.graph.n_nodes, evaluation.on.has_training_nodes
         unseen = np.flatnonzero(~evaluation.parts.is_training(n))
-        among = f"the {len(unseen):,} nodes that no run was trained on"
+        among = f"the {len(unseen):,} nodes that no replica was trained on"
         if not has_training or not len(unseen):
             unseen = np.arange(n)
-            among = f"all {n:,} nodes" + (", training nodes among them" if has_training else "")
+            among = f"all {n:,} nodes" + (", including training nodes" if has_training else "")
         order = unseen[np.argsort(evaluation.chances[unseen].max(axis=1), kind="stable")[:_UNSURE]]
         rows, why = [], None
         for done, node in enumerate(order.tolist()):
@@ -117,11 +117,13 @@ class Contents:
         if graph.fingerprint == model.fingerprint:
             lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
         else:
-            lines["asked about"] = f"{graph.name}: {sizes}"
+            lines["applied to"] = f"{graph.name}: {sizes}"
         named = {"validation": parts.validation, "test": parts.test}
         held = [f"{rows.shape[1]:,} {name}" for name, rows in named.items() if rows is not None and rows.size]
         if held:
-            lines["held out"] = f"{' and '.join(held)} nodes" + (" in each run" if parts.own_splits else "")
+            lines["held out"] = f"{' and '.join(held)} nodes" + (
+                " in each replica" if parts.own_splits else ""
+            )
         described = DESCRIPTIONS.get(model.variant)
         lines["method"] += f": {described}" if described else ""
         return lines
@@ -134,11 +136,11 @@ class Contents:
             return []
         of = f"{figures['nodes']:,} test nodes" + (f", mean ± spread of {r} replicas" if r > 1 else "")
         low, high = figures["interval_95"]
-        remark = f"{of}; 95 % interval {low:.1f} to {high:.1f}"
+        remark = f"{of}; 95\u00a0% interval {low:.1f} to {high:.1f}"
         found = [("Test accuracy", percent(figures, "accuracy", r), remark)]
         if r > 1 and figures["ensemble_accuracy"] is not None:
             together = f"{figures['ensemble_accuracy']:.2f} %"
-            found.append(("All replicas together", together, "the answers of predict"))
+            found.append(("All replicas together", together, "as kernode predict gives"))
         found.append(("Macro F1", percent(figures, "macro_f1", r), "mean over the classes"))
         calibration = self.calibration
         remark = f"chance alone gives {calibration['by_chance']:.1f} %"
@@ -181,7 +183,7 @@ class Contents:
     def calibration(self) -> dict[str, Any]:
         """Calibration on test nodes: of the mean of all replicas, as in the charts, or of each replica.
 
-        ``of``: which runs, if there are several.
+        ``of``: which replicas, if there are several.
         """
         assert self.figures is not None
         figures: dict[str, Any] = self.figures["calibration"]

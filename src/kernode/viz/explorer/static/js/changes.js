@@ -7,7 +7,7 @@ import { featurePicker, nodePicker, numberOrText } from "./picker.js";
 
 export function whatIf(node, context) {
   const { model, numberOf, attempt } = context;
-  const head = el("summary", {}, "What if its edges or features were others?");
+  const head = el("summary", {}, "What if its edges or features were different?");
   if (model.no_change) return el("details", {}, head, el("p", { class: "muted" }, model.no_change));
   const kept = node.neighbours.map((one) => ({ name: one.name, box: el("input", { type: "checkbox", checked: true }), one }));
   const added = nodePicker("Add an edge to", numberOf, context.lost);
@@ -22,7 +22,7 @@ export function whatIf(node, context) {
     const remove = kept.filter((one) => !one.box.checked).map((one) => one.name);
     await attempt(answer, async () => {
       const found = await post("what-if", { name: node.name, add: added.names(), remove, features });
-      const said = found.was === found.becomes ? [`It would still be `, el("b", {}, found.becomes), "."] : ["It would be ", el("b", {}, found.becomes), ` instead of ${found.was}.`];
+      const said = found.was === found.becomes ? [`The class would still be `, el("b", {}, found.becomes), "."] : ["The class would be ", el("b", {}, found.becomes), ` instead of ${found.was}.`];
       return el("div", { class: "answer" }, el("p", {}, said), chancesTable(found.after, numberOf, 5, found.before), found.notes.map((note) => el("p", { class: "muted" }, note)));
     });
   };
@@ -32,10 +32,10 @@ export function whatIf(node, context) {
       el("fieldset", {}, el("legend", {}, `Edges: untick to remove${shownOf(kept.length, node.degree)}`),
         kept.length ? el("div", { class: "ticks", tabindex: "0", role: "group", "aria-label": "Its edges" }, kept.map(({ box, one }) => el("label", {}, box, swatch(numberOf(one.known_class ?? one.predicted_class)), one.name, el("small", {}, one.known_class ?? "")))) : el("p", { class: "muted" }, "It has none."),
         added.field),
-      el("fieldset", {}, el("legend", {}, `Features that are not 0${shownOf(values.length, node.feature_count)}`),
+      el("fieldset", {}, el("legend", {}, `Nonzero features${shownOf(values.length, node.feature_count)}`),
         values.length ? el("div", { class: "ticks", tabindex: "0", role: "group", "aria-label": "Its features" }, values.map((one) => el("label", {}, one.name, one.input, one.unit ? el("small", {}, one.unit) : ""))) : "",
         more.field),
-      el("div", { class: "buttons" }, el("button", { class: "main", type: "submit" }, "See what follows"), el("span", { class: "muted" }, "Nothing is stored."))),
+      el("div", { class: "buttons" }, el("button", { class: "main", type: "submit" }, "Predict"), el("span", { class: "muted" }, "Nothing is stored."))),
     answer);
 }
 
@@ -65,7 +65,7 @@ export function newPanel(_, context) {
   };
   return [
     el("div", {}, el("p", { class: "kicker" }, "Not in the graph"), el("h2", {}, "New node")),
-    el("p", { class: "muted" }, "Enter its features and neighbours for its class. Nothing is stored or trained."),
+    el("p", { class: "muted" }, "Enter features and neighbours to predict a class. Nothing is stored or trained."),
     el("form", { onsubmit: ask },
       el("label", { class: "field" }, "Name", name),
       el("fieldset", {}, el("legend", {}, "Edges to"), edges.field),
@@ -102,6 +102,6 @@ function classified(found, model, numberOf) {
       el("p", { id: "new-class" }, el("b", {}, found.class), ` ${percent(found.chances[0].chance)}`),
       chancesTable(found.chances, numberOf, 5),
       found.notes.map((note) => el("p", { class: "muted" }, note))),
-    why ? el("section", {}, el("h3", {}, "Why"), neighbourhood(why, centre, numberOf), neighboursTable(why.neighbours, numberOf, why.class_bias ? [["what every node has", why.class_bias]] : []), fold("By feature", featuresTable(why.features, why.class_bias ? [["what every node has", why.class_bias]] : []))) : el("p", { class: "muted" }, model.no_explanation),
+    why ? el("section", {}, el("h3", {}, "Why"), neighbourhood(why, centre, numberOf), neighboursTable(why.neighbours, numberOf, why.class_bias ? [["constant", why.class_bias]] : []), fold("By feature", featuresTable(why.features, why.class_bias ? [["constant", why.class_bias]] : []))) : el("p", { class: "muted" }, model.no_explanation),
     el("section", {}, el("h3", {}, "Most similar nodes"), similarTable(found.similar, numberOf, null)));
 }

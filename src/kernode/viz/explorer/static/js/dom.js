@@ -44,10 +44,10 @@ export const hopsAway = (hops) => (hops === 0 ? "itself" : plural(hops, "hop"));
 
 export const short = (text, length) => (text.length <= length ? text : `${text.slice(0, length - 1)}…`);
 
-// Okabe and Ito's palette for colour-blind readers. Beyond seven classes the shape changes: the first 35 differ.
+// Okabe and Ito's palette for colour-blind readers, as in reports. Beyond eight classes the shape changes: the first 40 differ.
 
-const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442"];
-const ON_DARK = ["#3d9bdc", "#e69f00", "#14b88a", "#dd93bb", "#f07a2b", "#7cc8f5", "#f0e442"];
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#f0e442"];
+const ON_DARK = ["#3d9bdc", "#f07a2b", "#14b88a", "#dd93bb", "#e69f00", "#7cc8f5", "#cfcfcf", "#f0e442"];
 const UNKNOWN = ["#9aa2ab", "#666e77"];
 const SHAPES = [
   "M6 .5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11z",

@@ -11,7 +11,7 @@ export function homePanel(_, { model, map, begin }) {
   document.title = `${model.graph} · kernode explorer`;
   const facts = [
     ["Graph", `${count(model.nodes)} nodes, ${count(model.edges)} edges, ${count(model.features)} features`],
-    ["Model", `${model.variant || "kernel"}, ${plural(model.runs, "run")}${model.runs > 1 ? " together" : ""}`],
+    ["Model", `${model.variant || "kernel"}, ${plural(model.runs, "replica")}`],
     ["Map g", model.map],
     ["Kernel", model.kernel],
   ];
@@ -19,9 +19,9 @@ export function homePanel(_, { model, map, begin }) {
     el("div", {}, el("p", { class: "kicker" }, "Graph"), el("h2", {}, model.graph)),
     el("p", {}, "Every point is a node. Similar nodes, by the learned kernel, are near each other; the colour is the class."),
     el("p", {}, "Choose one to see its class, its most similar nodes and an exact explanation: click a point, or search for a name ", el("kbd", {}, "/"), "."),
-    el("p", { class: "buttons" }, begin.map((node) => el("a", { class: "button", href: toNode(node.name) }, node.name)), el("span", { class: "muted" }, "for a start")),
+    el("p", { class: "buttons" }, begin.map((node) => el("a", { class: "button", href: toNode(node.name) }, node.name)), el("span", { class: "muted" }, "examples")),
     el("dl", { class: "facts" }, facts.map(([term, said]) => [el("dt", {}, term), el("dd", {}, said)])),
-    el("p", { class: "muted" }, "Shift-click a second point to compare two nodes. The class names beside the map pick out one class."),
+    el("p", { class: "muted" }, "Shift-click a second point to compare two nodes. Click a class name below the map to highlight that class."),
   ];
 }
 
@@ -40,7 +40,7 @@ export async function nodePanel({ name }, context) {
   return [
     el("div", {}, el("p", { class: "kicker" }, "Node"), el("h2", {}, node.name)),
     glance(node, best, alike, why, numberOf),
-    el("section", {}, el("h3", {}, model.calibrated ? "How likely each class is" : "Class probabilities"), chancesTable(node.chances, numberOf)),
+    el("section", {}, el("h3", {}, model.calibrated ? "Class probabilities" : "Class probabilities (not calibrated)"), chancesTable(node.chances, numberOf)),
     el("section", {}, why ? await whySection(node, why, context) : [el("h3", {}, "Why"), el("p", { class: "muted" }, model.no_explanation)]),
     el("section", {}, el("h3", {}, "Most similar nodes"), similarTable(alike.similar, numberOf, (other) => toPair(node.name, other))),
     el("section", {}, el("h3", {}, "Compare with"), compareWith(node, context)),
@@ -52,11 +52,11 @@ function glance(node, best, alike, why, numberOf) {
   const nearest = alike.similar[0];
   const most = why?.neighbours.parts.find((part) => part.hops > 0);
   const rows = [["Class", "class", [swatch(numberOf(best.class)), el("b", {}, best.class), ` ${percent(best.chance)}`]]];
-  const known = node.known_class === null ? "not known" : node.known_class === best.class ? "the same" : [swatch(numberOf(node.known_class)), node.known_class];
+  const known = node.known_class === null ? "not known" : node.known_class === best.class ? "same" : [swatch(numberOf(node.known_class)), node.known_class];
   rows.push(["Known class", "known", known]);
   if (node.listed === false) rows.push(["Table", "listed", "not listed: only edges mention it"]);
   if (nearest) rows.push(["Most similar", "nearest", [nodeLink(nearest), ` ${nearest.similarity.toFixed(3)}`]]);
-  if (most) rows.push(["Mattered most", "mattered", [nodeLink(most), ` ${signed(most.value)} `, el("span", { class: "muted" }, `${hopsAway(most.hops)} away`)]]);
+  if (most) rows.push(["Largest contribution", "mattered", [nodeLink(most), ` ${signed(most.value)} `, el("span", { class: "muted" }, `${hopsAway(most.hops)} away`)]]);
   return el("dl", { class: "glance" }, rows.map(([term, id, said]) => [el("dt", {}, term), el("dd", { id: `glance-${id}` }, said)]));
 }
 
@@ -75,9 +75,9 @@ async function whySection(node, first, context) {
 }
 
 function explained(node, found, { numberOf }) {
-  const bias = found.class_bias ? [["what every node has", found.class_bias]] : [];
+  const bias = found.class_bias ? [["constant", found.class_bias]] : [];
   return el("div", { class: "stack" },
-    el("p", { class: "muted" }, `${found.of_class} leads over ${found.against} by ${signed(found.lead)} in score. Each table is the same sum, taken apart; what is not shown is one row.`),
+    el("p", { class: "muted" }, `${found.of_class} leads over ${found.against} by ${signed(found.lead)} in score. Each table splits this sum; the parts not listed are one row.`),
     neighbourhood(found, node, numberOf),
     el("h3", {}, "By neighbour"), neighboursTable(found.neighbours, numberOf, bias),
     fold("By hop", hopsTable(found.hops, found.class_bias)),
@@ -90,7 +90,7 @@ function compareWith(node, { numberOf, lost }) {
     label: "Compare with another node", placeholder: "Name of a node, or Shift-click one on the map",
     find: findNodes, shown: nodeOption(numberOf), lost, choose: (other) => go(toPair(node.name, other.name)),
   });
-  return [field, el("p", { class: "muted" }, `${node.name} has ${plural(node.degree, "edge")} and ${plural(node.feature_count, "feature")} other than 0.`)];
+  return [field, el("p", { class: "muted" }, `${node.name} has ${plural(node.degree, "edge")} and ${plural(node.feature_count, "nonzero feature")}.`)];
 }
 
 // Two nodes: K(u, v), and which pairs of neighbours, which neighbours and which features make it.
@@ -112,7 +112,7 @@ export async function pairPanel({ name, other }, context) {
   if (model.no_explanation) return [...top, el("p", { class: "muted" }, model.no_explanation)];
   return [
     ...top,
-    el("section", {}, el("h3", {}, "By pairs of neighbours"), el("p", { class: "muted" }, "K is a sum over pairs: a neighbour of the one and a neighbour of the other."), pairsTable(found, numberOf)),
+    el("section", {}, el("h3", {}, "By pairs of neighbours"), el("p", { class: "muted" }, "K is a sum over pairs: a neighbour of one node and a neighbour of the other."), pairsTable(found, numberOf)),
     both.map((node, i) => el("section", {}, el("h3", {}, "Through neighbours of ", nodeLink(node)), neighboursTable(found.neighbours[i], numberOf), fold(`Through features around ${node.name}`, featuresTable(found.features[i])))),
     found.held ? el("p", { class: "muted" }, found.held) : "",
   ].flat();

@@ -66,7 +66,7 @@ export function neighboursTable(shown, numberOf, extra = []) {
   if (shown.rest_count) rows.push(rest(`${count(shown.rest_count)} other ${shown.rest_count === 1 ? "node" : "nodes"}`, shown.rest, 2));
   for (const [label, sum] of extra) rows.push(rest(label, sum, 2));
   const whole = shown.parts.reduce((sum, part) => sum + part.value, 0) + shown.rest + extra.reduce((sum, one) => sum + one[1], 0);
-  return el("table", { class: "rows" }, el("tbody", {}, rows, total("together", whole, 2)));
+  return el("table", { class: "rows" }, el("tbody", {}, rows, total("total", whole, 2)));
 }
 
 export function featuresTable(features, extra = []) {
@@ -81,16 +81,16 @@ export function featuresTable(features, extra = []) {
     el("tr", {}, el("td", { class: "grow" }, part.name), el("td", {}, signedMeter(part.value, largest)), value(part)));
   rows.push(...others.map(([, label, sum]) => rest(label, sum, 1)));
   const whole = [...features.parts.map((part) => part.value), ...others.map((one) => one[2])].reduce((a, b) => a + b, 0);
-  return el("table", { class: "rows" }, el("tbody", {}, rows, total("together", whole, 1)));
+  return el("table", { class: "rows" }, el("tbody", {}, rows, total("total", whole, 1)));
 }
 
 export function hopsTable(hops, bias) {
   const largest = largestOf(hops.map((hop) => hop.value));
   const rows = hops.map((hop) =>
     el("tr", {}, el("td", { class: "grow" }, hop.hops === 0 ? "the node itself" : `over ${plural(hop.hops, "hop")}`), el("td", {}, signedMeter(hop.value, largest)), el("td", { class: "number" }, signed(hop.value))));
-  if (bias) rows.push(rest("what every node has", bias, 1));
+  if (bias) rows.push(rest("constant", bias, 1));
   const whole = hops.reduce((sum, hop) => sum + hop.value, 0) + bias;
-  return el("table", { class: "rows" }, el("tbody", {}, rows, total("together", whole, 1)));
+  return el("table", { class: "rows" }, el("tbody", {}, rows, total("total", whole, 1)));
 }
 
 export function pairsTable(found, numberOf) {
@@ -186,6 +186,6 @@ export function neighbourhood(found, centre, numberOf) {
     svg("ellipse", { class: "ring", cx: width / 2, cy: height / 2, rx: (hop + 1) * ring * ((width / 2 - MARGIN) / Math.max(reach, 1)), ry: (hop + 1) * ring }));
   const picture = svg("svg", { class: "around", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Neighbourhood of ${centre.name}` }, rings, ties, dots);
   const line = (kind) => svg("svg", { viewBox: "0 0 32 10", class: "around", "aria-hidden": "true" }, svg("line", { class: `tie ${kind}`, x1: 2, y1: 5, x2: 30, y2: 5, "stroke-width": 4 }));
-  const key = el("p", { class: "key" }, el("span", {}, line("adds"), "adds"), el("span", {}, line("takes"), "takes away"), el("span", {}, "a ring is one hop"));
+  const key = el("p", { class: "key" }, el("span", {}, line("adds"), "adds"), el("span", {}, line("takes"), "subtracts"), el("span", {}, "each ring: one hop"));
   return el("div", {}, picture, key);
 }

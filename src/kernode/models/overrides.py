@@ -1,4 +1,4 @@
-"""Changes of a variant by part: another map, kernel, loss or training, or other settings of them.
+"""Overrides of a variant by part: another map, kernel, loss or training, or other settings of them.
 
 A change of a part is the part itself, or a mapping of settings; a setting that is not given stays as the
 variant has it. Estimators take changes in the same form as parameters.
