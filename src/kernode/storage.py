@@ -1,4 +1,4 @@
-"""Files on disk: written whole or not at all, tensors under a checksum, and the cache folder.
+"""Files on disk: atomic writes, tensors with a checksum, and the cache folder.
 
 Tensors are in one .safetensors file, with facts about them as one sorted-JSON metadata key. Nothing is ever
 unpickled.
@@ -35,7 +35,7 @@ _written: list[Path] = []
 
 
 def damaged(path: Path, what: str, remedy: str = "Write or copy it again") -> FileError:
-    """Return the error for a file that is not as it was written."""
+    """Return the error for a damaged file."""
     return FileError(f"{path} {what}. {remedy}.", "damaged-file", path=str(path))
 
 
@@ -51,7 +51,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def let_another_write() -> None:
-    """Write no files from now on: another process does the same, and writes for both."""
+    """Write no files from now on: another process writes the same ones."""
     global _others_write
     _others_write = True
 
@@ -110,13 +110,13 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
         sentence = f"{path} cannot be written ({reason}). Choose another place or free it."
         raise FileError(sentence, "file", path=str(path)) from error
     finally:
-        with suppress(OSError):  # mostly because it was renamed, or never made
+        with suppress(OSError):  # usually renamed, or never made
             temporary.unlink()
 
 
 def _remove_abandoned(path: Path) -> None:
     """Remove temporary files that killed writers left."""
-    with suppress(OSError):  # a folder that may be written to and not read, or another process was first
+    with suppress(OSError):  # an unreadable folder, or another process was first
         for one in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * (2 * _RANDOM)}"):
             if time.time() - one.stat().st_mtime > _ABANDONED:
                 one.unlink()
@@ -164,12 +164,12 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
         raise FileError(f"{path} does not exist. {give}", "no-file", path=str(path))
     str(path).encode()  # safetensors would call a file damaged whose name is not text
     try:
-        # safetensors would take Ctrl-C for damage
+        # safetensors would report Ctrl-C as damage
         with deferred_interrupt(), safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {}).get(_KEY, "null"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     except (SafetensorError, OSError, ValueError, RecursionError) as error:
-        what = f"is damaged, or no {wanted} file that kernode wrote ({first_line(error)})"
+        what = f"is damaged, or not a {wanted} file that kernode wrote ({first_line(error)})"
         raise damaged(path, what, "Restore it, or give another") from error
     if not isinstance(facts, dict) or facts.get("kind") not in kinds:
         found = facts.get("kind") if isinstance(facts, dict) else None
@@ -188,15 +188,15 @@ def read_tensors(path: str | Path, *kinds: str) -> tuple[dict[str, Tensor], dict
     return tensors, facts
 
 
-# What code raises that is given a list where it expects a number, or a tensor of another shape.
+# Errors of code that gets a list instead of a number, or a tensor of another shape.
 _NOT_AS_EXPECTED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
 
 
 @contextmanager
 def complete(path: Path) -> Iterator[None]:
-    """Raise one sentence where a file with a valid checksum lacks values or has unexpected ones.
+    """Raise one sentence if a file with a valid checksum lacks values or has unexpected ones.
 
-    Another version or another program wrote it.
+    Such a file is from another version or another program.
     """
     try:
         yield
@@ -207,14 +207,12 @@ def complete(path: Path) -> Iterator[None]:
     except KeyError as error:
         raise damaged(path, f"lacks {error}", "Write it again with this kernode") from error
     except _NOT_AS_EXPECTED as error:
-        what = (
-            f"holds what this version does not know, or in a form that it never writes ({first_line(error)})"
-        )
+        what = f"has content that this version does not know ({first_line(error)})"
         raise damaged(path, what, _UPDATE.removesuffix(".")) from error
 
 
 def require_known(facts: dict[str, Any], known: frozenset[str]) -> None:
-    """Raise where a file has facts that this version does not know: answers might be wrong."""
+    """Raise if a file has facts that this version does not know: predictions might be wrong."""
     if unknown := sorted(facts.keys() - known - {"format", "kind", _KEY}):
         have = f"kernode {facts.get(_KEY)} wrote {unknown[0]!r} into it, which this version does not know."
         raise InputError(f"{have} {_UPDATE}", "unsupported")

@@ -66,7 +66,7 @@ def test_ctrl_c_and_resume_give_what_one_run_gives(workspace, pressing, at):
     stopped = workspace.kernode(line)
     assert stopped.status == 130
     assert "\nkernode: interrupted. run-diffusion.safetensors holds " in stopped.err
-    assert stopped.err.endswith("the same command with --resume goes on.\n")
+    assert stopped.err.endswith("repeat the command with --resume to continue.\n")
     assert workspace.kernode(line).refusal  # and without --resume nothing is lost
     for _ in range(2):  # once more when it is done: its result is there at once
         assert workspace.kernode(f"{line} --resume --quiet").status == 0
@@ -81,12 +81,12 @@ def test_ctrl_c_without_a_checkpoint_says_what_would_have_helped(workspace, pres
     assert stopped.status == 130
     *notes, last = stopped.err.splitlines()
     assert all(note.startswith("kernode: input: ") for note in notes)
-    assert last == "kernode: interrupted. Nothing was saved; --checkpoint FILE would have kept it."
+    assert last == "kernode: interrupted. Nothing was saved. To save training, use --checkpoint FILE."
 
 
 def test_ctrl_c_says_how_many_epochs_the_file_holds(workspace, pressing):
     """Whole ones: the one that was running is finished first."""
     pressing(5)
     stopped = workspace.kernode(f"{RUN} --variant k3 --checkpoint run.safetensors")
-    sentence = "interrupted. run.safetensors holds 5 epochs: the same command with --resume goes on.\n"
+    sentence = "interrupted. run.safetensors holds 5 epochs: repeat the command with --resume to continue.\n"
     assert stopped.err.endswith(sentence)

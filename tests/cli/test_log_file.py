@@ -119,8 +119,8 @@ def test_a_log_that_cannot_be_written_is_an_error_before_anything_is_computed(lo
 def test_a_full_disk_ends_the_log_and_not_the_training(logged):
     status, out, err = logged("--json", path="/dev/full")
     assert status == 0
-    assert err.count("the log is not kept") == 1
-    assert any("the log is not kept" in sentence for sentence in json.loads(out)["warnings"])
+    assert err.count("the log ends here") == 1
+    assert any("the log ends here" in sentence for sentence in json.loads(out)["warnings"])
     assert (logged.folder / "clusters-k3.safetensors").exists()
 
 

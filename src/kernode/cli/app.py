@@ -1,4 +1,4 @@
-"""The commands, and the one place where errors become a sentence and an exit status."""
+"""The command line: commands, and errors as one sentence and an exit status."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def kernode(
     context: typer.Context,
-    log_file: Annotated[Path | None, option("Append what is done to this file, as JSON lines.")] = None,
+    log_file: Annotated[Path | None, option("Append a log to this file, as JSON lines.")] = None,
     version: Annotated[
         bool, flag("Print the version.", "--version", callback=_print_version, is_eager=True)
     ] = False,
@@ -102,18 +102,18 @@ def kernode(
 
 
 def main() -> None:
-    """Run a command; every failure ends in one sentence and an exit status."""
+    """Run a command; print a failure as one sentence and exit with its status."""
     try:
         begin_rank()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # what a terminal's encoding lacks
+                stream.reconfigure(errors="replace")  # characters that a terminal's encoding lacks
         with kept(_written), warnings.catch_warnings():
             warnings.simplefilter("default")
             warned.clear()
             warnings.showwarning = warned.showwarning
             status: int = app(prog_name="kernode", standalone_mode=False) or 0
-            if status == Interrupted.exit_status:  # typer makes a number of Ctrl-C
+            if status == Interrupted.exit_status:  # typer returns a number for Ctrl-C
                 raise KeyboardInterrupt
             write_stdout()
     except SystemExit:
@@ -158,7 +158,7 @@ def _explained(error: BaseException) -> tuple[str, int] | None:
 
 
 def _written() -> str:
-    """Which files an interrupted command has written."""
+    """Return a sentence on the files that an interrupted command has written."""
     shown = [str(path) for path in dict.fromkeys(written_files()) if not path.is_relative_to(cache_folder())]
     return f"Written by then: {', '.join(shown)}." if shown else "Nothing was written."
 
@@ -166,10 +166,12 @@ def _written() -> str:
 def _fail(sentence: str, status: int, error: BaseException | None = None) -> None:
     """End with a sentence on stderr and in the log, which also has an internal error's traceback."""
     end_log(status, sentence, error)
-    if rank() and not has_joined():  # all processes fail in the same way until they meet: rank 0 says it
+    if (
+        rank() and not has_joined()
+    ):  # all processes fail alike until they communicate: rank 0 prints the error
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         time.sleep(5)  # until torchrun ends all processes
-    with suppress(KernodeError, ValueError, SystemExit):  # it takes no more, or is closed already
+    with suppress(KernodeError, ValueError, SystemExit):  # full, or closed already
         write_stdout()
     if sentence:
         who, where = (f"kernode (rank {rank()})", sys.__stderr__) if rank() else ("kernode", sys.stderr)

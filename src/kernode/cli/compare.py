@@ -72,7 +72,7 @@ def compare(
 
     Validation picks a variant's settings on the first five splits (`--set run.choose_on=10`, or all: each
     split picks its own), test nodes are scored once, and differences are tested in pairs (Nadeau and Bengio,
-    Holm). After an interrupt the same command goes on.
+    Holm). After an interrupt, repeat the command to continue.
 
     Example: [bold]kernode compare cora my-graph.npz --variants k3,gcn,gat --splits 30[/]
 
@@ -134,7 +134,7 @@ def _run(
 
     def stored() -> str:
         done = len(todo) - missing()
-        return f"{done} of {len(todo)} comparisons are stored; the same command goes on from there."
+        return f"{done} of {len(todo)} comparisons are stored; repeat the command to continue."
 
     with kept(stored):
         if not missing() or not device.elsewhere:

@@ -44,14 +44,14 @@ def list_(*, output: OutputOptions) -> None:
             f"{entry.features:,}", *splits, "yes" if entry.available else "no",
         )  # fmt: skip
     print_table(table)
-    say("Edges are deduplicated, without self-loops. What is not here is fetched on first use.")
-    say("A graph of any size has a name such as synthetic:nodes=20000,degree=10,classes=8.")
+    say("Edges are deduplicated, without self-loops. Missing data is fetched on first use.")
+    say("Synthetic graphs of any size: synthetic:nodes=20000,degree=10,classes=8.")
 
 
 @app.command()
 @expanded
 def info(*, graph: GraphOptions, output: OutputOptions) -> None:
-    """Show what is in a graph: counts, classes, degrees, and what was done to its tables.
+    """Describe a graph: counts, classes, degrees, and how its tables were read.
 
     Example: [bold]kernode data info cora[/]
 
@@ -103,9 +103,9 @@ def convert(
 ) -> None:
     """Write a graph as one .npz file, or as a store: a folder of arrays that many processes share.
 
-    Both hold what was said about columns and done to rows, so that a model can predict for other tables. An
-    .npz file is read faster than tables. Of a store any number of processes read their rows; its files have
-    checksums, and tables need not fit into memory.
+    Both store how tables were read, so that a model can predict for other tables. An .npz file is read faster
+    than tables. Any number of processes can read their rows of a store; its files have checksums, and tables
+    need not fit into memory.
 
     Example: [bold]kernode data convert edges.csv --nodes nodes.csv --label topic -o graph.npz[/]
 

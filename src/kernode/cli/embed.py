@@ -31,8 +31,8 @@ def embed(
     """Write embeddings, or with --gram the kernel matrix.
 
     An .npz file holds `vectors` and `nodes`, or `gram`, `rows` and `columns`; a table has the columns `node`,
-    v0, v1, …. Vectors of several runs stand side by side, divided by √runs;
-    their dot products are K for all kernels but k2's. K is p.s.d., for any kernel machine.
+    v0, v1, …. Vectors of several replicas are concatenated and divided by √replicas;
+    their dot products are K, except for k2. K is p.s.d., so any kernel machine takes it.
 
     Example: [bold]kernode embed cora-k3.safetensors -o vectors.parquet[/]
 

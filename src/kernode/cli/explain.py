@@ -23,16 +23,16 @@ def explain(
     model: ModelOptions,
     node: Annotated[str, argument("A node: its name, or its index where nodes have no names.")],
     other: Annotated[str | None, argument("Another node: explain why the two are similar.")] = None,
-    top: Annotated[int, option("So many of the largest parts; the rest is one line.", min=1)] = 10,
+    top: Annotated[int, option("Number of contributions listed; the rest is one line.", min=1)] = 10,
     of_class: Annotated[
         str | None, option("Explain this class.", "--class", show_default="the predicted one")
     ] = None,
     against: Annotated[str | None, option("… and its lead over this one.", show_default="the next")] = None,
     add: Annotated[
-        list[str] | None, option("A node that it would have an edge with; may be repeated.", **_CHANGE)
+        list[str] | None, option("What if: add an edge to this node; may be repeated.", **_CHANGE)
     ] = None,
     remove: Annotated[
-        list[str] | None, option("A node that it would have no edge with; may be repeated.", **_CHANGE)
+        list[str] | None, option("What if: remove the edge to this node; may be repeated.", **_CHANGE)
     ] = None,
     set_to: Annotated[
         list[str] | None,
@@ -49,13 +49,13 @@ def explain(
     ] = None,
     output: OutputOptions,
 ) -> None:
-    """Explain a class or a similarity exactly, or ask what if.
+    """Explain a class or a similarity exactly, or answer what-if questions.
 
-    Shows what each neighbour, each hop and each feature added, without approximating. Of one node: to the
-    lead of its class over the next. Of two: to K(u, v), down to pairs of neighbours. All sums are
-    complete; of several runs it is the mean, ± their spread.
+    Shows the exact contribution of each neighbour, hop and feature: for one node, to the lead of its class
+    over the next; for two nodes, to K(u, v), down to pairs of neighbours. Figures are the mean over replicas
+    ± their spread.
 
-    With --add, --remove or --change: what the model would answer then, without training it again.
+    With --add, --remove or --change: the prediction for the changed graph, without training again.
 
     Example: [bold]kernode explain cora.safetensors 35[/], or for two nodes [bold]kernode explain
     cora.safetensors 35 1114442[/]
@@ -102,4 +102,4 @@ def _changes(graph: Graph, given: list[str]) -> dict[str, dict[str, Any]]:
     try:
         return {"features": {name: float(value) for name, value in found.items()}}
     except (TypeError, ValueError):
-        raise InputError("features are set to numbers.", "setting", setting="set_to") from None
+        raise InputError("a feature needs a number.", "setting", setting="set_to") from None

@@ -1,4 +1,4 @@
-"""``kernode --log-file``: what a command does, as lines of JSON."""
+"""``kernode --log-file``: a log of a command as JSON lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kernode.version import versions
 
 
 class LogFile(logging.FileHandler):
-    """Appends every message of the log "kernode" to a file; a full disk ends the log, not the command."""
+    """Append every message of the logger "kernode" to a file; a full disk ends the log, not the command."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -48,9 +48,9 @@ class LogFile(logging.FileHandler):
         return json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's name)
-        """End the log, with a warning even where others are not shown."""
+        """End the log with a warning, also if warnings are not shown."""
         log.removeHandler(self)
-        warned.add(f"{self.baseFilename} cannot be written: the log is not kept from here on.")
+        warned.add(f"{self.baseFilename} cannot be written: the log ends here.")
 
 
 def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
@@ -69,7 +69,7 @@ def start_log(path: Path, command: str, arguments: Mapping[str, Any]) -> None:
 
 
 def end_log(status: int, sentence: str = "", error: BaseException | None = None) -> None:
-    """Write the last line, if there is a log: exit status, duration, and what was wrong."""
+    """Write the last line, if there is a log: exit status, duration and error."""
     for handler in [one for one in log.handlers if isinstance(one, LogFile)]:
         fields: dict[str, Any] = {"status": status, "seconds": round(time.monotonic() - handler.started, 3)}
         if error is not None:

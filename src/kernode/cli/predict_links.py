@@ -21,7 +21,7 @@ def predict_links(
 ) -> None:
     """List the likeliest missing links, with probabilities.
 
-    Every pair is compared; edges that were held out to choose or to test are left out, too.
+    All pairs are compared, except edges, including those held out for validation or the test.
 
     Example: [bold]kernode predict-links cora-links-auto.safetensors -k 20[/]
 

@@ -53,9 +53,9 @@ def tune(
         str | None,
         option("A variant of `kernode fit`, with auc of `kernode links`.", show_default="k3, kernel"),
     ] = None,
-    trials: Annotated[int, option("Trials in all, those of earlier calls included.", min=1)] = 50,
+    trials: Annotated[int, option("Trials in total, including those of earlier calls.", min=1)] = 50,
     metric: Annotated[
-        Literal["accuracy", "map", "auc"], option("What to raise on validation data; auc: links.")
+        Literal["accuracy", "map", "auc"], option("Metric to maximise on validation data; auc: links.")
     ] = "accuracy",
     epochs: Annotated[int | None, option("Training epochs.", show_default="as the variant has them")] = None,
     split: SplitOption = None,
@@ -69,9 +69,9 @@ def tune(
 ) -> None:
     """Search for settings that validate best.
 
-    Many trials are trained at a time; no test label is read.
+    Trials are trained in groups; no test label is read.
 
-    After an interrupt the same command goes on, and one with more --trials goes further.
+    After an interrupt, repeat the command to continue; raise --trials to search further.
 
     Example: [bold]kernode tune cora --trials 100[/], then [bold]kernode fit cora --set
     cora-k3-accuracy.toml[/]
@@ -79,7 +79,7 @@ def tune(
     started, device = time.perf_counter(), graph.part("run").with_jobs(jobs)
     folds = device.folds
     if metric == "auc" and (folds or split is not None):
-        sentence = "folds and splits are of nodes. Leave them out for the AUC of links."
+        sentence = "folds and splits are for nodes. Leave them out for links."
         raise InputError(sentence, "conflict", setting="folds" if folds else "split")
     variant = (variant or ("kernel" if metric == "auc" else "k3")).lower()
     stem = f"{graph.name}-{variant}-{metric}"
@@ -96,7 +96,7 @@ def tune(
         if not problem.of_links:
             graph.require_labels(read)
         show_notes(read, quiet=output.silent)
-        in_file = f"What is done is in {study}; the same command goes on from there."
+        in_file = f"Finished trials are in {study}; repeat the command to continue."
         with kept(lambda: in_file), device.computing(), device.workers():
             found = search(
                 problem, study, trials=trials, batch=device.batch, options=options,
@@ -149,6 +149,6 @@ def tune(
         table.add_row(str(one.number), f"{one.value:.2f} %", escape(values))
     print_table(table)
     print_line("time", f"{report['seconds_total']:.1f} s")
-    print_line("search", f"{study}   (more --trials go on from it)")
+    print_line("search", f"{study}   (raise --trials to continue it)")
     print_line("settings", str(out))
     say(f"Next: [bold]{escape(following)}[/]")

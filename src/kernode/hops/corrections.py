@@ -1,7 +1,6 @@
-"""What the factored operator holds besides N or Ā: terms on the pattern of fewer than H hops, computed once.
+"""Correction terms of the factored operator, on the pattern of fewer than H hops, computed once.
 
-The same algebra serves a whole graph, a share of one and some rows of one; they differ in how a product with
-N or Ā is made.
+The algebra is the same for a whole graph, a share and single rows; only the product with N or Ā differs.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def correction_terms(
 
 
 def stacked_terms(graph: Graph, step: sparse.csr_array, hops: int, powers: Powers) -> sparse.csr_array | None:
-    """Return the terms of a whole graph on top of each other; None where there are none."""
+    """Return the terms of a whole graph stacked vertically, or None."""
     identity = sparse.eye_array(graph.n_nodes, format="csr", dtype=bool)
     terms = correction_terms(identity, step, step, identity, hops, powers, times)
     return sparse.vstack(terms, format="csr") if terms else None
@@ -71,7 +70,7 @@ def stacked_terms(graph: Graph, step: sparse.csr_array, hops: int, powers: Power
 def times(
     left: sparse.csr_array, right: sparse.csr_array, what: str, mask: sparse.csr_array | None = None
 ) -> sparse.csr_array:
-    """Return the product with a step that is held whole."""
+    """Return the product with a step in memory."""
     return (left @ right).tocsr() if mask is None else masked_product(left, right, mask, what)
 
 

@@ -14,10 +14,10 @@ from kernode.graph import Graph
 from kernode.hops.matrices import Powers, check_hops
 from kernode.io.sizes import GraphSizes
 
-SAMPLED_ROWS = 4096  # rows whose neighbourhoods are counted when a graph has more
-SAMPLED_ENTRIES = 2**25  # and the most entries that the counting may hold
+SAMPLED_ROWS = 4096  # most rows whose neighbourhoods are counted
+SAMPLED_ENTRIES = 2**25  # most entries in memory while counting
 ENTRY_BYTES = 12  # a float64 and its int32 column, while matrices are built
-BUILDING = 4  # copies of the largest pattern alive at the worst moment of building
+BUILDING = 4  # copies of the largest pattern in memory at the peak of building
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class HopCost:
         return "factored" if self.factored < self.explicit else "explicit"
 
     def building_bytes(self, kind: str) -> float:
-        """Memory that building takes at its worst moment."""
+        """Peak memory of building."""
         if self.powers == "plain" and kind == "factored":
             return ENTRY_BYTES * self.within[1] * BUILDING
         largest = self.within[-1] if kind == "explicit" else max(self.within[1], self.within[-2])
@@ -73,7 +73,7 @@ class HopCost:
         return f"{self.kind}: {takes} multiply-adds per column, {other} would take {would}"
 
     def require_memory(self, kind: str) -> None:
-        """Raise before a computation that cannot fit."""
+        """Raise if the operator does not fit into memory."""
         need, free = self.building_bytes(kind), free_bytes()
         if need > free:
             raise InputError(
@@ -84,7 +84,7 @@ class HopCost:
             )  # fmt: skip
 
 
-# Counted once: a run needs it for the memory check, for building the operator and for predictions.
+# Cached: a run needs it for the memory check, for building the operator and for predictions.
 _COUNTED: WeakKeyDictionary[Graph, dict[tuple[int, Powers], HopCost]] = WeakKeyDictionary()
 
 

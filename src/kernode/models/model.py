@@ -1,4 +1,4 @@
-"""A trained model: what was learned, from what, with everything needed to use and to repeat it."""
+"""A trained model: parameters, settings and data, to use it and to repeat its training."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from kernode.training.run import Run
 from kernode.training.settings import Training
 
 FACT: dict[str, Any] = {"fact": ""}  # of a field: a file holds it as plain values, under this key or its name
-_CLASSES = 12  # that a notebook shows
-ARRAY = {"array": True}  # … as an array, where it is not None
+_CLASSES = 12  # shown in notebooks
+ARRAY = {"array": True}  # … as an array, unless None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
     """Learned parameters of r replicas; it knows its graph by name and fingerprint.
 
-    It holds the graph only if it was saved with it. A task adds its own fields.
+    It holds the graph only if saved with it. Tasks add fields.
     """
 
     kind: ClassVar[str]  # of a file
@@ -55,10 +55,10 @@ class Model(ABC):
     kept_epochs: Any = field(default=None, metadata=ARRAY)  # r numbers; None in files of links before 0.2
     history: dict[str, np.ndarray] = field(default_factory=dict)
     variant: str = field(default="", metadata=FACT)  # the name of the method
-    # What each variant had, where several were tried, and after how many epochs.
+    # Validation figure and epochs of each variant, if several were tried.
     chosen_by_validation: dict[str, float] | None = field(default=None, metadata=FACT)
     epochs_tried: dict[str, int] | None = field(default=None, metadata=FACT)
-    # Of a graph from tables: what was done to their columns.
+    # For a graph from tables: the encoding of their columns.
     encoding: Encoding | None = field(default=None, metadata=FACT | {"read": Encoding.from_json})
     seconds: float = field(default=0.0, compare=False)  # of training; not stored, so that files compare
     threads: int | None = field(default=None, compare=False)  # not stored either

@@ -1,4 +1,4 @@
-"""Base class of tasks: what is predicted, from which data of a graph."""
+"""Base class of tasks: targets on a graph and how they are learned."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Task(ABC, Generic[OnGraph]):
     @property
     @abstractmethod
     def data(self) -> Iterable[np.ndarray]:
-        """The arrays that two runs must share for one to continue the other."""
+        """Arrays that must be equal to resume a checkpoint."""
 
     @property
     @abstractmethod

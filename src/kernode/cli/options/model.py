@@ -1,4 +1,4 @@
-"""A saved model, and the graph that it answers about: its own, another, or its own with new nodes."""
+"""Options of a saved model and its graph: its own, another, or its own with new nodes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Opened:
     nodes: Positions  # to answer about
     notes: tuple[str, ...]  # on the graph's tables
     repairs: tuple[Any, ...]
-    from_tables: bool = False  # which were read just now
+    from_tables: bool = False  # read by this command
 
     @property
     def graph(self) -> Graph:
-        """The graph that answers are about."""
+        """The graph of the predictions."""
         found: Graph = self.model.graph_
         return found
 
@@ -58,7 +58,7 @@ class Opened:
 
     @property
     def lines(self) -> list[str]:
-        """What was assumed about tables that were read just now, and done to them, for people."""
+        """Notes on how this command's tables were read."""
         return note_lines(self.notes) if self.from_tables else []
 
     def show_table(
@@ -88,7 +88,7 @@ class Opened:
 
 @dataclass(frozen=True, kw_only=True)
 class _TableSettings:
-    """How tables are read that a model answers about."""
+    """Options of the tables of a model's graph."""
 
     encoding: str | None = None
     as_new_graph: bool = False  # though the tables mention nodes of the model's own graph

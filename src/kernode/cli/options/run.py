@@ -1,4 +1,4 @@
-"""How a command runs: what it prints, how often it trains, and checkpoints."""
+"""Options of a run: output, replicas and checkpoints."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 # a sum of kernels the members vary as replicas do.
 _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 
-LayoutOption = Annotated[str, option("How nodes are laid out: tsne or pca.")]
+LayoutOption = Annotated[str, option("Layout of the nodes: tsne or pca.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What is printed."""
+    """Options of the output."""
 
     quiet: Annotated[bool, flag("No progress and no warnings.", "--quiet", "-q")] = False
     json: Annotated[bool, flag("Print one JSON object, nothing else.", "--json")] = False
@@ -55,7 +55,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings(RunSettings):
-    """How a model is trained and watched."""
+    """Options of training and its logs."""
 
     precision: int = 32
     tensorboard: Path | None = None
@@ -77,24 +77,24 @@ class FitSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:
-    """How many runs, from which seed; the model's file; and training that can be interrupted."""
+    """Number of replicas, seed, model file and checkpoints."""
 
     replicas: Annotated[
         int | None,
         option(
-            "Runs with seeds S, S+1, …, trained together.",
+            "Replicas with seeds S, S+1, …, trained together.",
             show_default=f"{_RUNS}; of a sum, or with {_LARGE:,} feature values on a CPU: {_FEW_RUNS}",
         ),
     ] = None
-    seed: Annotated[int, option("S, the first run's seed.")] = 0
+    seed: Annotated[int, option("S, the first replica's seed.")] = 0
     epochs: Annotated[int | None, option("Training epochs.", show_default="the variant's")] = None
     time_limit: Annotated[float | None, option("Seconds after which it uses what is trained.", min=0)] = None
     out: Annotated[
         Path | None, option("Model file.", "--out", "-o", show_default="DATA-VARIANT.safetensors")
     ] = None
     with_graph: Annotated[bool, flag("Keep the graph in the model's file, too.", "--with-graph")] = False
-    checkpoint: Annotated[Path | None, option("File for interrupted training.")] = None
-    resume: Annotated[bool, flag("Go on from --checkpoint, which must be there.", "--resume")] = False
+    checkpoint: Annotated[Path | None, option("File to resume training from after an interrupt.")] = None
+    resume: Annotated[bool, flag("Continue from --checkpoint, which must exist.", "--resume")] = False
 
     def seeds(
         self, sizes: GraphSizes | None = None, options: TensorOptions | None = None, *, of_sum: bool = False
@@ -109,13 +109,13 @@ class FitOptions:
 
     @contextmanager
     def checkpoints(self, every: int = 10, parts: Collection[str] = ("",)) -> Iterator[list[Checkpoint]]:
-        """The checkpoint, if there is one, checked; Ctrl-C then ends with a sentence about what it holds.
+        """The checkpoint, if there is one, checked; Ctrl-C then prints how far it is.
 
         ``parts``: trainings of the command that may have separate files. Rank 0 writes.
         """
         found: list[Checkpoint] = []
         if self.checkpoint is None and self.resume:
-            sentence = "there is no checkpoint: name its file, too."
+            sentence = "--resume needs a checkpoint: give its file."
             raise InputError(sentence, "missing", setting=("resume", "checkpoint"))
         if self.checkpoint is not None and not rank():
             check_out(self.checkpoint)
@@ -127,13 +127,13 @@ class FitOptions:
 
         def saved() -> str:
             if not found:
-                return "Nothing was saved; --checkpoint FILE would have kept it."
+                return "Nothing was saved. To save training, use --checkpoint FILE."
             from kernode.training.checkpoint import describe_files
 
             there = [one for one in map(found[0].part, parts) if one.path.exists()]
             if not there:
                 return "Nothing was saved: no checkpoint was written yet."
-            return f"{describe_files(there)}: the same command with --resume goes on."
+            return f"{describe_files(there)}: repeat the command with --resume to continue."
 
         with kept(saved):
             yield found

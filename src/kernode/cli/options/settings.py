@@ -24,7 +24,7 @@ METHOD = dict.fromkeys(("map", "kernel", "loss", "training", "method"))  # parts
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TableSettings:
-    """How tables are read: what is in which column, and how it is written."""
+    """Options of tables: columns, their kinds and their notation."""
 
     id: str | None = None
     source: str | None = None
@@ -42,7 +42,7 @@ class TableSettings:
     header: bool | None = None
 
     def columns(self) -> dict[str, Any]:
-        """What is given, as arguments of ``read_table``."""
+        """The options that are set, as arguments of ``read_table``."""
         parsers: dict[str, Any] = {"features": parse_features, "unknown": lambda text: text.split(",")}
         values = {name: value for name, value in vars(self).items() if value is not None}
         return {name: parsers.get(name, lambda value: value)(value) for name, value in values.items()}
@@ -60,9 +60,9 @@ def parse_features(text: str) -> dict[str, str | None]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeviceSettings:
-    """Where it is computed."""
+    """Device and threads."""
 
-    device: Annotated[str, option("auto, cpu, cuda or, of several GPUs, cuda:1.")] = "auto"
+    device: Annotated[str, option("auto, cpu, cuda, or one of several GPUs: cuda:1.")] = "auto"
     threads: Annotated[int | None, option("CPU threads.")] = None
 
     def options(self) -> TensorOptions:
@@ -72,20 +72,20 @@ class DeviceSettings:
 
         set_threads(self.threads)
         if getattr(self, "deterministic", False):
-            prepare_gpu()  # naming one of several may start it
+            prepare_gpu()  # naming one of several may initialise it
         return TensorOptions.of(getattr(self, "precision", 32), self.device)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings(DeviceSettings):
-    """Where trainings are computed, and whether with the same bits each time."""
+    """Device, threads and determinism of trainings."""
 
     deterministic: Annotated[
-        bool, flag("The same bits each time on a GPU, too, but slower.", "--deterministic")
+        bool, flag("Bitwise reproducible on a GPU, too, but slower.", "--deterministic")
     ] = False
 
     def computing(self) -> AbstractContextManager[None]:
-        """A context in which results repeat, where that is wanted."""
+        """Return a context with deterministic algorithms, if that is set."""
         from kernode.compute.gpu import deterministic
 
         return deterministic() if self.deterministic else nullcontext()
@@ -158,7 +158,7 @@ class SetOptions:
 
 
 def _literal(name: str, text: str) -> Any:
-    """A value as in Python, else the text; what is wrong with it the part says.
+    """Return a value as in Python, else the text; the part checks it.
 
     >>> _literal("hidden", "64,32"), _literal("hidden", "16"), _literal("powers", "last")
     ((64, 32), (16,), 'last')
