@@ -20,6 +20,21 @@ def fit(
         str | None, option("A method with its settings, by name; see below.", show_default="auto")
     ] = None,
     split: SplitOption = None,
+    scoring: Annotated[
+        str | None,
+        option(
+            "What chooses epochs, members and weights on validation nodes: a scorer of scikit-learn, such as "
+            "average_precision; accuracy; map.",
+            show_default="accuracy, and the loss for weights",
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        option(
+            "How predict decides between two classes: f1, recall=0.8, or cost=1:10 (false alarm: miss).",
+            show_default="the most probable",
+        ),
+    ] = None,
     run: FitOptions,
     all_labels: Annotated[
         bool, flag("After testing, train again on all labels; save that.", "--all-labels")
@@ -48,7 +63,7 @@ def fit(
     from kernode.estimators.classifier import NodeKernelClassifier
     from kernode.tasks.classes.evaluation import fit_lines
 
-    model = NodeKernelClassifier(**settings)
+    model = NodeKernelClassifier(**settings, scoring=scoring, threshold=threshold)
     if dry_run:
         from kernode.cli.dry_run import dry_run as estimate
 

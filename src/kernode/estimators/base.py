@@ -104,6 +104,7 @@ class KernelEstimator(BaseEstimator):
         epochs: int | None = None,
         learning_rate: PerReplica | None = None,
         scoring: str | None = None,
+        threshold: str | None = None,
         replicas: int = 1,
         random_state: RandomState = 0,
         device: str = "auto",
@@ -121,6 +122,7 @@ class KernelEstimator(BaseEstimator):
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.scoring = scoring
+        self.threshold = threshold
         self.replicas = replicas
         self.random_state = random_state
         self.device = device

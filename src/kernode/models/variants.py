@@ -104,8 +104,13 @@ class Catalogue:
                 return {found: self.configure(found, dataset, combined(by_part(**own), changes))}
         possible, refused = {}, []
         for one in choice.candidates:
+            own = changes
+            if choice.sums and self[one].method.closed_form and isinstance(changes.get("training"), Mapping):
+                # It has no epochs to select by a figure, which selects weights as well.
+                own = {**changes, "training": dict(changes["training"])}
+                own["training"].pop("select_by", None)
             try:
-                possible[one] = self.configure(one, dataset, changes, tuned=tuned)
+                possible[one] = self.configure(one, dataset, own, tuned=tuned)
             except InputError as error:
                 refused.append(error)
         trained = {one: pair for one, pair in possible.items() if not pair[0].closed_form}
