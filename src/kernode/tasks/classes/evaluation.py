@@ -253,16 +253,14 @@ def _figures(
     runs, likelihood = errors(probabilities), negative_log_likelihood(probabilities, truth)
     by_chance, at_most = error_by_chance(confidence, nodes)
     error = summary("error", runs)
-    alarm = None
-    if error["error_mean"] > _ALARM * by_chance:
-        alarm = (
-            f"the probabilities are not to be trusted: their calibration error of {error['error_mean']:.1f} % is "
-            f"more than five times the {by_chance:.1f} % that chance explains. "
-            "Use their order alone, or train again with more validation nodes, drawn as the test nodes are."
-        )
+    alarm = (
+        f"the probabilities are not to be trusted: their calibration error, {error['error_mean']:.1f} %, is "
+        f"more than five times the {by_chance:.1f} % that chance explains. Use their order alone, or train "
+        "again with more validation nodes, drawn as the test nodes are."
+    )
     return {
         **error,
-        "alarm": alarm,
+        "alarm": alarm if error["error_mean"] > _ALARM * by_chance else None,
         "runs": [round(run, 4) for run in runs],
         "by_chance": round(by_chance, 4),
         "by_chance_at_most": round(at_most, 4),
