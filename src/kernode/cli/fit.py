@@ -23,17 +23,12 @@ def fit(
     scoring: Annotated[
         str | None,
         option(
-            "What chooses epochs, members and weights on validation nodes: a scorer of scikit-learn, such as "
-            "average_precision; accuracy; map.",
-            show_default="accuracy, and the loss for weights",
+            "What validation chooses by: accuracy, map, or a scorer of scikit-learn: average_precision, …"
         ),
     ] = None,
     threshold: Annotated[
         str | None,
-        option(
-            "How predict decides between two classes: f1, recall=0.8, or cost=1:10 (false alarm: miss).",
-            show_default="the most probable",
-        ),
+        option("How predict decides between two classes: f1, recall=0.8, or cost=1:10 (false alarm: miss)."),
     ] = None,
     run: FitOptions,
     all_labels: Annotated[

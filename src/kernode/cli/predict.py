@@ -59,13 +59,8 @@ def predict(
     check_out(out, read=(*model.inputs, *(new_nodes or ()), new_edges), extensions=WRITERS)
     check_out(save, read=(*model.inputs[1:], *(new_nodes or ()), new_edges, out))  # the model may grow
     if doubtful_labels:
-        others = {
-            "abstain": abstain,
-            "rank": rank,
-            "new_nodes": new_nodes,
-            "new_edges": new_edges,
-            "save": save,
-        }
+        others: dict[str, Any] = {"abstain": abstain, "rank": rank, "save": save}
+        others |= {"new_nodes": new_nodes, "new_edges": new_edges}
         for name in (name for name, value in others.items() if value is not None):
             must = "--doubtful-labels lists labels of the model's graph, without new nodes or a threshold."
             raise InputError(f"{must} Leave one of the two out.", "conflict", setting=name)
@@ -76,9 +71,7 @@ def predict(
     if abstain is not None:
         checked_threshold(abstain)
         if rank is not None:
-            raise InputError(
-                "a ranked list has every node: leave out abstain.", "conflict", setting="abstain"
-            )
+            raise InputError("a ranked list has every node.", "conflict", setting=("rank", "abstain"))
     arriving = bool(new_nodes) or new_edges is not None
     with progress("predict", quiet=output.silent):
         opened = model.open(new_nodes=new_nodes or None, new_edges=new_edges)
@@ -157,11 +150,9 @@ def ranked(table: Table, name: str) -> Table:
             f"{name!r} is not a class of the model. It has {known}.",
             "unknown", what="class", setting="rank", name=name,
         )  # fmt: skip
-    order = sorted(range(len(table["node"])), key=lambda at: -table[column][at])
-    found = {"node": table["node"], "probability": table[column], "known": table["known"]}
-    return {"rank": [*range(1, len(order) + 1)]} | {
-        title: [values[at] for at in order] for title, values in found.items()
-    }
+    rows = sorted(zip(table["node"], table[column], table["known"], strict=True), key=lambda row: -row[1])
+    columns = {title: [row[at] for row in rows] for at, title in enumerate(("node", "probability", "known"))}
+    return {"rank": [*range(1, len(rows) + 1)], **columns}
 
 
 def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float | None = None) -> Table:

@@ -43,7 +43,7 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
 from kernode.tasks.classes.sum import fit_sum
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
-from kernode.tasks.classes.threshold import check_rule, choosing_threshold
+from kernode.tasks.classes.threshold import choosing_threshold
 from kernode.tasks.classes.variants import BEST, candidates, is_sum, settings_key
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
@@ -101,8 +101,7 @@ class NodeKernelEstimator(KernelEstimator):
         sums = is_sum(self.variant) and len(methods) > 1
         fit: Any = partial(fit_sum, thorough=str(self.variant).lower() == BEST) if sums else fit_candidates
         if self.threshold is not None:
-            check_rule(self.threshold, task)
-            fit = choosing_threshold(fit, self.threshold)
+            fit = choosing_threshold(fit, self.threshold, len(task.classes))
         if name == ALL_LABELLED or (X is not None and validation is None):
             on = fit_in_folds(task, methods, fit).with_metadata(split=name)
         else:

@@ -45,7 +45,7 @@ class NodeModel(Model):
     classes: tuple[Any, ...] = field(metadata=FACT | {"read": tuple})  # what the c class numbers stand for
     split: str = field(default="", metadata=FACT)  # how nodes were split
     calibration: Calibration | None = field(default=None, metadata=FACT | {"read": Calibration.from_json})
-    threshold: Threshold | None = field(default=None, metadata=FACT | {"read": Threshold.from_json})
+    threshold: Threshold | None = field(default=None, metadata=FACT | {"read": lambda one: Threshold(**one)})
     n_features: int | None = field(default=None, metadata={"fact": "features"})  # that a graph must have
     repairs: tuple[Repair, ...] = field(default=(), metadata=FACT | {"read": _repairs})  # of tables' rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,14 +33,7 @@ class Threshold:
         """
         return np.where(probabilities[..., self.positive] >= self.value, self.positive, 1 - self.positive)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Self:
-        """Build from :meth:`to_json`."""
-        return cls(**values)
+    to_json = asdict
 
 
 def parse_rule(rule: Any) -> tuple[str, list[float]]:
@@ -77,7 +70,7 @@ def best_threshold(rule: str, probabilities: np.ndarray, positive: np.ndarray) -
     kind, numbers = parse_rule(rule)
     values, at = np.unique(-probabilities, return_inverse=True)  # the highest probability first
     values = -values
-    hits, taken = (np.append(0, np.cumsum(np.bincount(at, one))) for one in (positive, np.ones(len(at))))
+    hits, taken = (np.append(0, np.bincount(at, one).cumsum()) for one in (positive, np.ones(len(at))))
     total = hits[-1]
     if kind == "f1":
         gain = 2 * hits / (taken + total)
@@ -90,18 +83,17 @@ def best_threshold(rule: str, probabilities: np.ndarray, positive: np.ndarray) -
     return float((ends[best] + ends[best + 1]) / 2)
 
 
-def check_rule(rule: str, task: NodeTask) -> None:
-    """Raise unless a rule is one, and can choose a threshold for a task."""
-    parse_rule(rule)
-    if len(task.classes) != 2:
-        raise InputError(
-            f"a threshold is for two classes, and there are {len(task.classes)}. Leave it out.",
-            "unsupported", setting="threshold",
-        )  # fmt: skip
-
-
-def choosing_threshold(fit: Callable[..., NodeModelOnGraph], rule: str) -> Callable[..., NodeModelOnGraph]:
+def choosing_threshold(
+    fit: Callable[..., NodeModelOnGraph], rule: str, classes: int
+) -> Callable[..., NodeModelOnGraph]:
     """Return a fit whose model has the threshold that is best on its validation nodes, once calibrated."""
+    parse_rule(rule)
+    if classes != 2:
+        raise InputError(
+            f"a threshold is for two classes. Got {classes}: leave it out.",
+            "unsupported",
+            setting="threshold",
+        )
 
     def fit_and_choose(task: NodeTask, candidates: Candidates, **about: Any) -> NodeModelOnGraph:
         on, nodes = fit(task, candidates, **about), task.nodes
