@@ -52,3 +52,16 @@ def vectors(r=2, n=6, d=3, seed=0):
 
 
 CLUSTERS = clustered_graph(n=120)  # what most tests learn from, with the split of tasks.py
+
+
+def rare_graph(n=600, share=0.08, seed=0, names=("honest", "fraud")):
+    """A graph with a rare class, of which features and edges say something."""
+    random = np.random.default_rng([seed, n])  # not the numbers that split the nodes
+    labels = np.zeros(n, int)
+    labels[random.permutation(n)[: round(share * n)]] = 1
+    first, second = random.integers(n, size=(2, 3 * n))
+    among = (labels[first] == 1) & (random.random(3 * n) < 0.4)
+    second[among] = random.choice(np.flatnonzero(labels), among.sum())
+    words = random.normal(size=(n, 8)) + np.outer(labels, [0.8, 0.8, 0, 0, 0, 0, 0, 0])
+    edges = np.stack([first, second], axis=1)[first != second]
+    return kn.Graph.from_edges(edges, words, labels, class_names=names, name="rare")

@@ -20,6 +20,16 @@ def fit(
         str | None, option("A method with its settings, by name; see below.", show_default="auto")
     ] = None,
     split: SplitOption = None,
+    scoring: Annotated[
+        str | None,
+        option(
+            "What validation chooses by: accuracy, map, or a scorer of scikit-learn: average_precision, …"
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        option("How predict decides between two classes: f1, recall=0.8, or cost=1:10 (false alarm: miss)."),
+    ] = None,
     run: FitOptions,
     all_labels: Annotated[
         bool, flag("After testing, train again on all labels; save that.", "--all-labels")
@@ -48,7 +58,7 @@ def fit(
     from kernode.estimators.classifier import NodeKernelClassifier
     from kernode.tasks.classes.evaluation import fit_lines
 
-    model = NodeKernelClassifier(**settings)
+    model = NodeKernelClassifier(**settings, scoring=scoring, threshold=threshold)
     if dry_run:
         from kernode.cli.dry_run import dry_run as estimate
 

@@ -23,6 +23,9 @@ def predict(
     model: ModelOptions,
     out: OutTableOption = None,
     abstain: Annotated[float | None, option("Give no class where none is as probable, such as 0.9.")] = None,
+    rank: Annotated[
+        str | None, option("A class: nodes by its probability, the most likely first.", metavar="CLASS")
+    ] = None,
     doubtful_labels: Annotated[
         bool, flag("Known labels that are most likely wrong, instead of classes.", "--doubtful-labels")
     ] = False,
@@ -47,6 +50,8 @@ def predict(
 
     Your own tables: [bold]kernode predict edges.safetensors --graph edges.csv --nodes nodes.csv -o out.csv[/]
 
+    The most likely of a rare class: [bold]kernode predict edges.safetensors --rank fraud -o ranked.csv[/]
+
     Labels to check: [bold]kernode predict cora.safetensors --doubtful-labels -o doubtful.csv[/]
 
     New nodes: [bold]kernode predict edges.safetensors --new-nodes new-nodes.csv --new-edges new-edges.csv[/]
@@ -54,23 +59,27 @@ def predict(
     check_out(out, read=(*model.inputs, *(new_nodes or ()), new_edges), extensions=WRITERS)
     check_out(save, read=(*model.inputs[1:], *(new_nodes or ()), new_edges, out))  # the model may grow
     if doubtful_labels:
-        others = {"abstain": abstain, "new_nodes": new_nodes, "new_edges": new_edges, "save": save}
+        others: dict[str, Any] = {"abstain": abstain, "rank": rank, "save": save}
+        others |= {"new_nodes": new_nodes, "new_edges": new_edges}
         for name in (name for name, value in others.items() if value is not None):
             must = "--doubtful-labels lists labels of the model's graph, without new nodes or a threshold."
             raise InputError(f"{must} Leave one of the two out.", "conflict", setting=name)
         _print_doubtful(model, out, output)
         return
-    from kernode.estimators.classifier import checked_threshold, warn_of_uncalibrated
+    from kernode.estimators.classifier import check_abstaining, checked_threshold
 
     if abstain is not None:
         checked_threshold(abstain)
+        if rank is not None:
+            raise InputError("a ranked list has every node.", "conflict", setting=("rank", "abstain"))
     arriving = bool(new_nodes) or new_edges is not None
     with progress("predict", quiet=output.silent):
         opened = model.open(new_nodes=new_nodes or None, new_edges=new_edges)
         trained, graph = opened.model.model_, opened.graph
         if abstain is not None:
-            warn_of_uncalibrated(trained)
+            check_abstaining(trained)
         table = predictions(opened.model, None if everyone else opened.nodes, abstain)
+        shown = table if rank is None else ranked(table, rank)
     n, arrived = len(table["node"]), len(opened.nodes) if arriving else 0
     if not n:
         warn("edges arrived, and no node did: there is nothing to answer about. Add --all for every node.")
@@ -90,7 +99,7 @@ def predict(
             f"{answered:,} of {n:,} nodes ({coverage:.1f} %) have a class at --abstain {abstain}"
         )
     opened.show_table(
-        table, out, output, sentences,
+        shown, out, output, sentences,
         nodes=graph.n_nodes,
         unlisted=graph.n_unlisted,  # nodes that only edges mention
         arrived=arrived,
@@ -133,6 +142,19 @@ def _print_doubtful(model: ModelOptions, out: Path | None, output: OutputOptions
     )  # fmt: skip
 
 
+def ranked(table: Table, name: str) -> Table:
+    """Nodes of a table of predictions by their probability of a class, the highest first."""
+    if (column := f"p_{name}") not in table:
+        known = ", ".join(one.removeprefix("p_") for one in table if one.startswith("p_"))
+        raise InputError(
+            f"{name!r} is not a class of the model. It has {known}.",
+            "unknown", what="class", setting="rank", name=name,
+        )  # fmt: skip
+    rows = sorted(zip(table["node"], table[column], table["known"], strict=True), key=lambda row: -row[1])
+    columns = {title: [row[at] for row in rows] for at, title in enumerate(("node", "probability", "known"))}
+    return {"rank": [*range(1, len(rows) + 1)], **columns}
+
+
 def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float | None = None) -> Table:
     """Classes of nodes, all if None, as the model predicts and as the data gives them, and probabilities.
 
@@ -144,7 +166,7 @@ def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float |
     graph, classes = model.graph_, model.model_.classes
     nodes = positions(range(graph.n_nodes)) if nodes is None else nodes
     probabilities = model.predict_proba(nodes)
-    found = [classes[number] for number in probabilities.argmax(axis=1)]
+    found = [classes[number] for number in model.model_.decided(probabilities)]
     table: Table = {
         "node": names_of(graph, nodes).tolist(),
         "class": found,

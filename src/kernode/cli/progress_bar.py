@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable
 
 from kernode.cli.console import Begin
-from kernode.training.callbacks import Callback
+from kernode.training.callbacks import Callback, describe_validation
 from kernode.training.loop import TrainingLoop
 
-_TITLES = {"validation_accuracy": "validation", "validation_auc": "validation AUC"}
 _SECONDS = 0.1  # between two updates: reading figures waits for a GPU
 
 
@@ -34,6 +33,5 @@ class ProgressBar(Callback):
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Advance the training's bar."""
         if loop.epoch == loop.epochs or time.monotonic() - self._last >= _SECONDS:
-            self._last, values = time.monotonic(), loop.latest
-            shown = [f"{title} {values[key].mean():.1f} %" for key, title in _TITLES.items() if key in values]
-            self._begin(loop.epochs, loop.name)(loop.epoch, " ".join(shown))
+            self._last = time.monotonic()
+            self._begin(loop.epochs, loop.name)(loop.epoch, describe_validation(loop.latest))

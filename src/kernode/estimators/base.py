@@ -107,6 +107,7 @@ class KernelEstimator(BaseEstimator):
         learning_rate: PerReplica | None = None,
         time_limit: float | None = None,
         scoring: str | None = None,
+        threshold: str | None = None,
         replicas: int = 1,
         random_state: RandomState = 0,
         device: str = "auto",
@@ -125,6 +126,7 @@ class KernelEstimator(BaseEstimator):
         self.learning_rate = learning_rate
         self.time_limit = time_limit
         self.scoring = scoring
+        self.threshold = threshold
         self.replicas = replicas
         self.random_state = random_state
         self.device = device

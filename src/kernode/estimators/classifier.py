@@ -44,8 +44,12 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     - ``hops``, ``hidden``: settings of the map that everyone changes; ``epochs``, ``learning_rate``,
       ``time_limit`` (seconds, after which it uses what is trained): of
       :class:`~kernode.Training`, which has all others.
-    - ``scoring``: the validation figure that chooses epochs and variants: "accuracy", or "map" (mean average
-      precision).
+    - ``scoring``: the validation figure that chooses epochs, members and weights: "accuracy", "map" (mean
+      average precision of similar nodes) or the name of a scorer of scikit-learn, such as
+      "average_precision". Of two classes 1 is the positive one beside 0 or −1; of others, the rarer one.
+    - ``threshold``: how ``predict`` decides between two classes, by validation nodes: "f1" (the highest F1 of
+      the positive class), "recall=0.8" (the highest precision with that recall) or "cost=1:10" (the lowest
+      cost of false alarms and misses). None: the most probable class. ``model_.threshold`` has the value.
     - ``replicas``, ``random_state``: how many models, and the seed of the first: an integer, a generator of
       numpy's that gives one, or None for a fresh one each time. ``seeds_`` are those that were used.
     - ``device``: "auto", "cpu", "cuda" or "cuda:1".
@@ -84,7 +88,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         return known.calibrated(known.find(X))
 
     def predict(self, X: Any, graph: Graph | None = None, *, abstain: float | None = None) -> np.ndarray:
-        """The most probable class of each node, that of the highest ``predict_proba``.
+        """The class of each node: that of the highest ``predict_proba``, or by the ``threshold``.
 
         ``abstain``: the least probability of an answer, above 0 and up to 1. A node whose most probable class
         has less is answered with None, and the array is one of objects. ``(answers != None).mean()`` is the
@@ -92,10 +96,10 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         """
         threshold = None if abstain is None else checked_threshold(abstain)
         probabilities = self.predict_proba(X, graph)
-        answers = self.classes_[probabilities.argmax(axis=1)]
+        answers = self.classes_[self.model_.decided(probabilities)]
         if threshold is None:
             return answers
-        warn_of_uncalibrated(self.model_)
+        check_abstaining(self.model_)
         answers = answers.astype(object)
         answers[probabilities.max(axis=1) < threshold] = None
         return answers
@@ -151,7 +155,7 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         known = self._on(graph)
         nodes, _, truth = self._truth(known, X, y)
         weights = as_weights(sample_weight, as_nodes(X), len(nodes))
-        predicted = self.predict_proba(nodes, graph).argmax(axis=1)
+        predicted = self.model_.decided(self.predict_proba(nodes, graph))
         return float(accuracy_score(truth, predicted, sample_weight=weights))
 
     def _truth(self, known: NodeModelOnGraph, X: Any, y: Any) -> tuple[np.ndarray, ClassNames, np.ndarray]:
@@ -170,6 +174,16 @@ def checked_threshold(abstain: Any) -> float:
     if isinstance(abstain, bool) or not isinstance(abstain, Real) or not 0 < float(abstain) <= 1:
         raise bad_setting("abstain", "a probability above 0 and up to 1, such as 0.9", abstain)
     return float(abstain)
+
+
+def check_abstaining(model: NodeModel) -> None:
+    """Raise where a threshold decides; warn where probabilities are not calibrated."""
+    if model.threshold is not None:
+        raise InputError(
+            f"this model decides by a threshold ({model.threshold.rule}): leave out abstain.",
+            "conflict", setting="abstain",
+        )  # fmt: skip
+    warn_of_uncalibrated(model)
 
 
 def warn_of_uncalibrated(model: NodeModel) -> None:

@@ -62,6 +62,10 @@ class _LinkEstimator(KernelEstimator):
                 f"links are chosen by validation AUC: leave out scoring. Got {self.scoring!r}.",
                 "setting", setting="scoring", value=self.scoring,
             )  # fmt: skip
+        if self.threshold is not None:
+            raise InputError(
+                "a threshold is for classes of nodes: leave it out.", "no-effect", setting="threshold"
+            )
         variant = self.auto if self.variant == "auto" else self.variant
         return {str(variant).lower(): configure_links(variant, dataset, self._changes)}
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernode.compute.replicas import whole
 from kernode.compute.tensor_options import TensorOptions
-from kernode.errors import InputError
+from kernode.errors import InputError, warn
 from kernode.estimators.base import KernelEstimator, VectorsMixin, settings_of
 from kernode.explain.explain import explain_node, explain_pair
 from kernode.explain.explanation import NodeExplanation, PairExplanation
@@ -24,6 +24,7 @@ from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.tables import extend
 from kernode.io.tables.columns import with_target
+from kernode.metrics.scoring import require_scoring
 from kernode.models.fit import Candidates, fit_candidates
 from kernode.models.overrides import by_part, combined
 from kernode.tasks.classes.labels import (
@@ -42,6 +43,7 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph, with_labels
 from kernode.tasks.classes.sum import fit_sum
 from kernode.tasks.classes.task import ALL_LABELLED, LabelledNodes, NodeTask
+from kernode.tasks.classes.threshold import choosing_threshold
 from kernode.tasks.classes.variants import BEST, candidates, is_sum, settings_key
 from kernode.training.run import Run
 from kernode.training.settings import advise_more_epochs
@@ -97,7 +99,9 @@ class NodeKernelEstimator(KernelEstimator):
             task = self._task(X, y, graph, validation, sample_weight, run)
         warn_of_single_nodes(task)
         sums = is_sum(self.variant) and len(methods) > 1
-        fit = partial(fit_sum, thorough=str(self.variant).lower() == BEST) if sums else fit_candidates
+        fit: Any = partial(fit_sum, thorough=str(self.variant).lower() == BEST) if sums else fit_candidates
+        if self.threshold is not None:
+            fit = choosing_threshold(fit, self.threshold, len(task.classes))
         if name == ALL_LABELLED or (X is not None and validation is None):
             on = fit_in_folds(task, methods, fit).with_metadata(split=name)
         else:
@@ -105,6 +109,8 @@ class NodeKernelEstimator(KernelEstimator):
         if sums:
             on = on.with_metadata(variant=str(self.variant).lower())
         advise_more_epochs(on.model, on.model.training.select_by)
+        if self.threshold is not None and on.model.threshold is None:
+            warn("no threshold was chosen, since no validation node is of the positive class: give some.")
         if splits is not None:
             tested = [one.test for one in splits]
             shared = all(one is tested[0] for one in tested)
@@ -116,6 +122,8 @@ class NodeKernelEstimator(KernelEstimator):
 
         On some graphs variants have settings of their own; ``tuned``: also those that a search found there.
         """
+        if self.scoring is not None:
+            require_scoring("scoring", self.scoring)
         changes = combined(self._changes, by_part(select_by=self.scoring))
         key = "" if graph is None else settings_key(graph)
         return candidates(self.variant, key, changes, tuned=tuned)

@@ -110,7 +110,8 @@ def halved(
     for epoch, count in rungs:
         for name, loop in loops.items():
             loop.run(epoch)
-            validated[name] = max(0.0, best_validation(loop.validated(), epoch))
+            best = best_validation(loop.validated(), epoch)
+            validated[name] = best if np.isfinite(best) else 0.0
             epochs[name] = min(epoch, loop.epoch)
         left = survivors([loop.validated() for loop in loops.values()], epoch, count)
         loops = {name: loop for i, (name, loop) in enumerate(loops.items()) if i in left}

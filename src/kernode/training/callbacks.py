@@ -13,6 +13,7 @@ import numpy as np
 
 from kernode.compute.replicas import whole
 from kernode.errors import InputError, MissingExtraError, warn
+from kernode.metrics.scoring import figure_name
 from kernode.progress import log_event
 
 if TYPE_CHECKING:
@@ -162,10 +163,20 @@ def describe_epoch(name: str, epoch: int, epochs: int, values: dict[str, np.ndar
     >>> describe_epoch("k3", 120, 200, {"validation_accuracy": np.array([86.0, 86.2])})
     'k3: epoch 120 of 200, validation 86.1 %'
     """
-    titles = {"validation_accuracy": "validation", "validation_auc": "validation AUC"}
-    shown = [f", {title} {values[key].mean():.1f} %" for key, title in titles.items() if key in values]
-    loss = f", loss {values['loss'].mean():.4g}" if "loss" in values and not shown else ""
-    return f"{name or 'training'}: epoch {epoch} of {epochs}{''.join(shown)}{loss}"
+    shown = describe_validation(values)
+    loss = f"loss {values['loss'].mean():.4g}" if "loss" in values and not shown else ""
+    return ", ".join(filter(None, (f"{name or 'training'}: epoch {epoch} of {epochs}", shown, loss)))
+
+
+def describe_validation(values: dict[str, np.ndarray]) -> str:
+    """Describe the validation figures of an epoch, by the means over the replicas."""
+    found = []
+    for key, figures in values.items():
+        part, _, figure = key.partition("_")
+        if part == "validation" and figure != "loss":
+            name = "" if figure == "accuracy" else f"{figure_name(figure)} "
+            found.append(f"validation {name}{figures.mean():.1f} %")
+    return ", ".join(found)
 
 
 _MOST_REPLICAS = 16  # of which each has a curve; the mean always has one

@@ -15,6 +15,7 @@ from kernode.compute.replicas import PerReplica, one_each, plain_numbers, whole
 from kernode.compute.tensor_options import MOST_THREADS, TensorOptions
 from kernode.config import LATER, RUNTIME, Config, require_setting
 from kernode.errors import InputError, warn
+from kernode.metrics.scoring import require_scoring
 
 if TYPE_CHECKING:
     from kernode.training.loop import BestEpoch
@@ -65,7 +66,8 @@ class Training(Config):
     - ``epochs``, ``learning_rate``, ``weight_decay``: each epoch is one step on all training data.
     - ``dropout``, ``input_dropout``: rates after hidden layers and on the features.
     - ``selection``: "best" keeps the best validation epoch, "last" the last one.
-    - ``select_by``: best by "accuracy" or by mean average precision, "map".
+    - ``select_by``: best by "accuracy", by mean average precision of similar nodes, "map", or by a scorer of
+      scikit-learn, such as "average_precision".
     - ``patience``: stop after so many epochs without a better one; ``stopping``: any other rule.
     - ``averaging``: β of a moving average of the parameters, which is then what is kept; 0 for none.
     - ``folds``: parts of the training nodes that validate in turn where no validation nodes are given.
@@ -82,7 +84,7 @@ class Training(Config):
     selection: Literal["best", "last"] = "best"  # the paper's choice; its code keeps the last epoch
     patience: int | None = None
     input_dropout: PerReplica = 0.0  # not in the paper
-    select_by: Literal["accuracy", "map"] = "accuracy"  # "map" is not in the paper
+    select_by: str = "accuracy"  # others are not in the paper
     averaging: float = field(default=0.0, metadata=LATER)
     stopping: Stopping | None = field(default=None, metadata=LATER)
     folds: int = field(default=3, metadata=RUNTIME, compare=False)
@@ -103,9 +105,9 @@ class Training(Config):
         limit = self.time_limit
         positive = limit is None or (isinstance(limit, Real) and limit > 0)
         require_setting(positive, "time_limit", "a number of seconds > 0", limit)
-        selection, by = self.selection, self.select_by
+        selection = self.selection
         require_setting(selection in ("best", "last"), "selection", "'best' or 'last'", selection)
-        require_setting(by in ("accuracy", "map"), "select_by", "'accuracy' or 'map'", by)
+        require_scoring("select_by", self.select_by)
         require_setting(self.precision in (32, 64), "precision", "32 or 64", self.precision)
         averages = isinstance(self.averaging, Real) and 0 <= self.averaging < 1
         require_setting(averages, "averaging", "a number in [0, 1)", self.averaging)

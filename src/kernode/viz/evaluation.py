@@ -187,17 +187,15 @@ class EvaluationData:
     @cached_property
     def predictions(self) -> Predictions:
         """Predictions for the test nodes: the mean of all replicas, or of each if test nodes differ."""
-        by_run, model = self.test_probabilities, self.model
+        by_run, shared = self.test_probabilities, len(self.test_nodes) == 1
         assert self.truth is not None
-        r = len(by_run)
-        if len(self.test_nodes) == 1:
-            chances, truth = model.calibrated(by_run.mean(axis=0)), self.truth[0]
-            of = "one replica" if r == 1 else f"{r} replicas together"
-        else:
-            by_run = by_run if model.calibration is None else model.calibration.of_runs(by_run)
-            chances, truth = by_run.reshape(-1, by_run.shape[-1]), self.truth.ravel()
-            of = f"{r} replicas, each on test nodes of its own"
-        return Predictions(truth, chances.argmax(axis=1), chances.max(axis=1).astype(np.float64), of)
+        r, c = len(by_run), by_run.shape[-1]
+        chances = self.model.answers(by_run, shared=shared).reshape(-1, c)
+        of = f"{r} replicas together" if shared else f"{r} replicas, each on test nodes of its own"
+        confidence = chances.max(axis=1).astype(np.float64)
+        return Predictions(
+            self.truth.ravel(), chances.argmax(axis=1), confidence, "one replica" if r == 1 else of
+        )
 
     @cached_property
     def scores(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from kernode.metrics.calibration import (
     negative_log_likelihood,
     reliability,
 )
+from kernode.metrics.scoring import figure_name, positive_class
 from kernode.models.model import Report
 from kernode.tasks.classes.baselines import NAMES, baselines
 from kernode.tasks.classes.calibration import Calibration
@@ -30,6 +32,7 @@ from kernode.version import versions
 
 FEW = 100  # nodes: below, an accuracy's own uncertainty is given with it
 _SHOWN = 0.9  # the threshold that a terminal shows
+_ALARM = 5  # times the calibration error that chance explains
 _MOST_CLASSES = 12  # that a terminal shows
 _WIDEST = 22  # name of a class: a line has 80 columns
 _MOST_RANKED = 20_000  # test nodes, since each is ranked against all others
@@ -98,6 +101,8 @@ def evaluate(
         "nodes": int(nodes.shape[1]),
         "interval_95": wilson(figures["accuracy_mean"] / 100, nodes.shape[1]),
         **class_figures(np.broadcast_to(truth, found.shape), found, names),
+        **ranking(by_run, truth, positive_class(on.model.classes, on.model.train_labels), names),
+        "threshold": threshold_report(on.model, by_run, truth),
         "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
         # Training nodes are positions, which mean nothing in another graph.
         "baselines": {}
@@ -118,6 +123,52 @@ def _accuracies(by_run: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
         **summary("accuracy", runs),
         "runs": [round(float(run), 4) for run in runs],
         "ensemble_accuracy": together,
+    }
+
+
+def ranking(
+    by_run: np.ndarray, truth: np.ndarray, positive: int | None, names: Sequence[Any]
+) -> dict[str, Any]:
+    """ROC AUC and average precision of replicas' probabilities (r × t × c) for true classes (q × t).
+
+    Of two classes of the ``positive`` one, else the mean over the classes, each against the rest. Classes
+    that all or none of the nodes have are left out; None where no other is there.
+    """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    wanted = range(by_run.shape[-1]) if positive is None else [positive]
+    runs: dict[str, list[float]] = {"roc_auc": [], "average_precision": []}
+    for p, y in zip(by_run, np.broadcast_to(truth, by_run.shape[:2]), strict=True):
+        present = [one for one in wanted if 0 < np.count_nonzero(y == one) < len(y)]
+        if present:
+            given = np.squeeze(y[:, None] == present, axis=1 if len(present) == 1 else ())
+            scores = p[:, present].reshape(given.shape)
+            runs["roc_auc"].append(100 * roc_auc_score(given, scores))
+            runs["average_precision"].append(100 * average_precision_score(given, scores))
+    figures: dict[str, Any] = {}
+    for name, values in runs.items():
+        whole = len(values) == len(by_run)
+        figures |= summary(name, values) if whole else {f"{name}_mean": None, f"{name}_std": None}
+    share = None if positive is None else round(100 * float(np.mean(truth == positive)), 4)
+    return figures | {"positive": None if positive is None else names[positive], "positive_share": share}
+
+
+def threshold_report(model: NodeModel, by_run: np.ndarray, truth: np.ndarray) -> dict[str, Any] | None:
+    """The model's threshold, and its precision and recall of nodes with true classes (q × t), in percent."""
+    if (threshold := model.threshold) is None:
+        return None
+    taken = model.decided(model.answers(by_run, shared=len(truth) == 1)) == threshold.positive
+    right = np.broadcast_to(truth == threshold.positive, taken.shape)
+    hits, all_taken, total = (int(np.count_nonzero(one)) for one in (taken & right, taken, right))
+    return {
+        "rule": threshold.rule,
+        "class": model.classes[threshold.positive],
+        "value": round(threshold.value, 6),
+        "precision": round(100 * hits / max(1, all_taken), 4),
+        "recall": round(100 * hits / max(1, total), 4),
+        "f1": round(100 * 2 * hits / max(1, all_taken + total), 4),
+        "taken": all_taken,
+        "of": taken.size,
     }
 
 
@@ -201,8 +252,15 @@ def _figures(
     right = probabilities.argmax(axis=-1) == truth
     runs, likelihood = errors(probabilities), negative_log_likelihood(probabilities, truth)
     by_chance, at_most = error_by_chance(confidence, nodes)
+    error = summary("error", runs)
+    alarm = (
+        f"the probabilities are not to be trusted: their calibration error, {error['error_mean']:.1f} %, is "
+        f"more than five times the {by_chance:.1f} % that chance explains. Use their order alone, or train "
+        "again with more validation nodes, drawn as the test nodes are."
+    )
     return {
-        **summary("error", runs),
+        **error,
+        "alarm": alarm if error["error_mean"] > _ALARM * by_chance else None,
         "runs": [round(run, 4) for run in runs],
         "by_chance": round(by_chance, 4),
         "by_chance_at_most": round(at_most, 4),
@@ -221,10 +279,35 @@ def calibration_lines(figures: dict[str, Any], runs: int) -> list[tuple[str, str
     not_calibrated = "" if figures["calibrated_on"] else "; probabilities are not calibrated"
     sure = next(row for row in figures["coverage"] if row["threshold"] == _SHOWN)
     of_them = "" if sure["accuracy"] is None else f", {sure['accuracy']:.2f} % of them right"
+    alarm = (figures["ensemble"] or figures)["alarm"]  # of the answers of predict
     return [
+        *(("" if at else "ALARM", line) for at, line in enumerate(wrap(alarm or "", 59))),
         ("calibration error", f"{figures['error_mean']:.2f}{spread} %   ({chance}{not_calibrated})"),
         (f"at least {100 * _SHOWN:.0f} % sure", f"{sure['answered']:.1f} % of the nodes{of_them}"),
     ]
+
+
+def ranking_lines(figures: dict[str, Any]) -> list[str]:
+    """ROC AUC, average precision and the threshold in lines."""
+    r, threshold = len(figures["runs"]), figures["threshold"]
+    found = []
+    if figures["roc_auc_mean"] is not None:
+        of = describe_positive(figures)
+        found.append(f"{'average precision':<20} {percent(figures, 'average_precision', r)}   ({of})")
+        found.append(f"{'ROC AUC':<20} {percent(figures, 'roc_auc', r)}")
+    if threshold is not None:
+        one = f"{_short(str(threshold['class']), _WIDEST)} from {threshold['value']:.3f} on"
+        found.append(f"{'threshold':<20} {one} ({threshold['rule']}, chosen on validation nodes):")
+        precision, recall = (f"{threshold[name]:.1f} % {name}" for name in ("precision", "recall"))
+        found.append(f"{'':<20} {precision}, {recall}, {threshold['taken']:,} of {threshold['of']:,} nodes")
+    return found
+
+
+def describe_positive(figures: dict[str, Any]) -> str:
+    """Describe the class that is ranked, and how common it is: what average precision has by chance."""
+    if figures["positive"] is None:
+        return "mean of one class against the rest"
+    return f"{_short(str(figures['positive']), _WIDEST)}, {figures['positive_share']:.1f} % of the nodes"
 
 
 def fit_lines(report: dict[str, Any]) -> list[str]:
@@ -252,7 +335,7 @@ def fit_lines(report: dict[str, Any]) -> list[str]:
 
 def _choice_lines(report: dict[str, Any]) -> list[str]:
     """The method that was kept, and below it the others, each with its epochs."""
-    by, epochs = "mAP" if report["select_by"] == "map" else "accuracy", report["epochs_tried"]
+    by, epochs = figure_name(report["select_by"]), report["epochs_tried"]
     after = {
         name: f"{figure:.2f} %" + f" after {epochs[name]}" * (epochs[name] > 0)
         for name, figure in report["chosen_by_validation"].items()
@@ -289,6 +372,7 @@ def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
     found = [f"{title:<20} {percent(figures, 'accuracy', r)}{all_runs(figures)}{few}"]
     found += [f"{'':<20} {line}" for line in baseline_lines(figures)]
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
+    found += ranking_lines(figures)
     found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
     names = [_short(str(one["class"]), _WIDEST) for one in figures["classes"]]
     widest = max(5, *map(len, names))

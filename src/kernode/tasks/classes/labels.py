@@ -304,7 +304,9 @@ def fit_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
         on = fit_without_selection(task, chosen.variant, method, chosen.training, epochs)
     held_out = chosen.calibration
     calibration = None if held_out is None else held_out.for_others(task.run.replicas)
-    return on.with_metadata(calibration=calibration, split=chosen.split, **chosen.choice)
+    return on.with_metadata(
+        calibration=calibration, threshold=chosen.threshold, split=chosen.split, **chosen.choice
+    )
 
 
 def fit_all_labels(graph: Graph, model: NodeModel, run: Run) -> NodeModelOnGraph:

@@ -14,10 +14,12 @@ from kernode.graph.share import GraphShare
 from kernode.io.tables.columns import with_target
 from kernode.io.tables.table import Repair
 from kernode.maps.hop_mlp import HopSum
+from kernode.metrics.scoring import figure_name
 from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model
 from kernode.tasks.classes.calibration import Calibration
 from kernode.tasks.classes.task import ALL_LABELLED
+from kernode.tasks.classes.threshold import Threshold
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -43,6 +45,7 @@ class NodeModel(Model):
     classes: tuple[Any, ...] = field(metadata=FACT | {"read": tuple})  # what the c class numbers stand for
     split: str = field(default="", metadata=FACT)  # how nodes were split
     calibration: Calibration | None = field(default=None, metadata=FACT | {"read": Calibration.from_json})
+    threshold: Threshold | None = field(default=None, metadata=FACT | {"read": lambda one: Threshold(**one)})
     n_features: int | None = field(default=None, metadata={"fact": "features"})  # that a graph must have
     repairs: tuple[Repair, ...] = field(default=(), metadata=FACT | {"read": _repairs})  # of tables' rows
 
@@ -171,6 +174,16 @@ class NodeModel(Model):
         """Calibrate the replicas' mean probabilities (… × c), where the model is calibrated."""
         return mean if self.calibration is None else self.calibration.together(mean)
 
+    def answers(self, by_run: np.ndarray, *, shared: bool) -> np.ndarray:
+        """Calibrate probabilities (r × m × c): together, as 1 × m × c, where replicas share nodes."""
+        if shared:
+            return self.calibrated(by_run.mean(axis=0))[None]
+        return by_run if self.calibration is None else self.calibration.of_runs(by_run)
+
+    def decided(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the class numbers that ``predict`` gives, by the threshold if there is one: … × c → …"""
+        return probabilities.argmax(axis=-1) if self.threshold is None else self.threshold(probabilities)
+
     def summary(self) -> list[tuple[str, str]]:
         """Return a short description: method, graph, training nodes, validation, hop weights."""
         split = f", split {self.split}" if self.split else ""
@@ -183,7 +196,7 @@ class NodeModel(Model):
             ("trained on", f"{self.train.shape[1]:,} nodes{own}{split}"),
         ]
         by, members = self.training.select_by, getattr(self.method, "members", ())
-        what = "mAP" if by == "map" else "accuracy"
+        what = figure_name(by)
         if members:
             shares = (f"{one.weight:.2f} {one.name}" for one in members)
             lines.append(("sum of kernels", ", ".join(shares)))

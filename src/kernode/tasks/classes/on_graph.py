@@ -169,7 +169,7 @@ def with_labels(on: NodeModelOnGraph, nodes: np.ndarray, y: np.ndarray) -> NodeM
     held = references(method.kernel, on.g, members).cpu().numpy()
     extended = replace(
         model, train=train, train_labels=labels, train_weights=weights, classes=classes, references=held,
-        calibration=None,  # it was fitted on answers by other centroids
+        calibration=None, threshold=None,  # they were fitted on answers by other centroids
     )  # fmt: skip
     return replace(on, model=extended, known_g=on.g, prepared=None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +22,7 @@ from kernode.kernels.weighted_sum import WeightedSum
 from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
 from kernode.metrics.accuracy import accuracy
+from kernode.metrics.scoring import Scorer, figure_name
 from kernode.models.fit import (
     AGAIN,
     Candidates,
@@ -63,7 +64,7 @@ class Member(Config):
     temperature: float = 1.0
     floor: float = 0.0
     epochs: int = 0  # that its replicas kept on average
-    validation: float = 0.0  # accuracy in percent, alone
+    validation: float = 0.0  # the figure that chose, in percent, alone
 
     @property
     def tempering(self) -> Tempering:
@@ -166,6 +167,8 @@ def fit_sum(
     thorough = thorough or task.run.options.device.type == "cuda"
     candidates, run = within_memory(task, _in_reach(task, candidates, thorough=thorough)), task.run
     check_checkpoints(run, ["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
+    trainings = (training for method, training in candidates.values() if not method.closed_form)
+    scorer = next((task.scorer(training.select_by) for training in trainings), None)
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
     with sharing(), cpu_threads(run.threads) as threads:
@@ -180,8 +183,9 @@ def fit_sum(
                 loops[name] = begin_candidate(task, name, name, method, training)
         loops, tried, epochs = halved(loops, () if thorough else RUNGS)
         for name, on in fitted.items():
-            found = on.probabilities(task.nodes.validation).argmax(axis=-1)
-            tried[name], epochs[name] = float(accuracy(found, task.nodes.validation_labels).mean()), 0
+            found, labels = on.probabilities(task.nodes.validation), task.nodes.validation_labels
+            own = accuracy(found.argmax(axis=-1), labels) if scorer is None else scorer(found, labels)
+            tried[name], epochs[name] = float(own.mean()), 0
         for name, loop in loops.items():
             loop.run()
             try:
@@ -195,7 +199,8 @@ def fit_sum(
             fitted[name] = task.fitted(task.method_for(method), training, trained, variant=name)
             tried[name], epochs[name] = fitted[name].model.validated(loop.score), loop.epoch
         about |= {"epochs_tried": {name: epochs[name] for name in candidates if name in epochs}}
-        return summed(task, fitted, {name: tried[name] for name in candidates if name in tried}, **about)
+        validated = {name: tried[name] for name in candidates if name in tried}
+        return summed(task, fitted, validated, scorer, **about)
 
 
 def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Candidates:
@@ -248,19 +253,24 @@ def fit_without_selection(
 
 
 def summed(
-    task: NodeTask, fitted: Mapping[str, NodeModelOnGraph], tried: Mapping[str, float], **about: Any
+    task: NodeTask,
+    fitted: Mapping[str, NodeModelOnGraph],
+    tried: Mapping[str, float],
+    scorer: Scorer | None = None,
+    **about: Any,
 ) -> NodeModelOnGraph:
     """Sum trained members, with weights by greedy selection on the validation nodes."""
     found = np.stack([_calibrated(on, task.nodes) for on in fitted.values()])
     names = list(fitted)
     portable = [not fitted[name].model.method.map.of_one_graph for name in names]
-    counts = greedy_counts(found, task.nodes.validation_labels, np.array(portable))
+    counts = greedy_counts(found, task.nodes.validation_labels, np.array(portable), scorer)
     kept = [at for at in np.argsort(-counts, kind="stable").tolist() if counts[at]]
     shares = counts / counts.sum()
     members = tuple(_member(names[at], fitted[names[at]], shares[at], tried[names[at]]) for at in kept)
     said = ", ".join(f"{one.weight:.2f} {one.name} ({one.validation:.2f} %)" for one in members)
     weights = {one.name: one.weight for one in members}
-    log_event("weights", f"chose weights by validation loss: {said} by validation accuracy", weights=weights)
+    by, figure = ("loss", "accuracy") if scorer is None else (figure_name(scorer.name),) * 2
+    log_event("weights", f"chose weights by validation {by}: {said} by validation {figure}", weights=weights)
     chosen = [fitted[one.name] for one in members]
     validated = {name: round(value, 4) for name, value in tried.items()}
     return assembled(task, members, chosen, chosen_by_validation=validated, **about)
@@ -313,13 +323,17 @@ def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
 
 
 def greedy_counts(
-    probabilities: np.ndarray, truth: np.ndarray, first: np.ndarray | None = None
+    probabilities: np.ndarray,
+    truth: np.ndarray,
+    first: np.ndarray | None = None,
+    score: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
     """Count how often greedy selection with replacement takes each member (Caruana et al. 2004): M.
 
     ``probabilities``: of the validation nodes by each member, M × r × v × c; ``truth``: their classes, q × v
     (−1: none of them). Each round takes the member with which the mean of all that were taken has the lowest
-    log-loss; of all rounds the one with the lowest loss counts. Replicas that share nodes answer together.
+    log-loss, or the highest ``score`` (of r × v × c and q × v: r); of all rounds the best one counts.
+    Replicas that share nodes answer together.
     ``first``: which members the first may be, all if None: a sum is to have one that other graphs take, too.
 
     >>> good, bad = np.array([[[[0.9, 0.1], [0.2, 0.8]]]]), np.array([[[[0.1, 0.9], [0.8, 0.2]]]])
@@ -327,18 +341,21 @@ def greedy_counts(
     [0, 1]
     """
     members = probabilities.mean(axis=1, keepdims=True) if len(truth) == 1 else probabilities
-    known = truth >= 0
-    own = np.take_along_axis(members, np.where(known, truth, 0)[None, ..., None], axis=-1)[..., 0]
-    own = np.where(known, own, 0.0)
-    own = own[:, known]  # M × all validation nodes
+    if score is None:
+        known = truth >= 0
+        members = np.take_along_axis(members, np.where(known, truth, 0)[None, ..., None], axis=-1)[..., 0]
+        members = members[:, known]  # M × all validation nodes: probabilities of the true classes
     counts = np.zeros(len(members), int)
-    best, kept, total = np.inf, counts, np.zeros(own.shape[1])
+    best, kept, total = np.inf, counts, np.zeros(members.shape[1:])
     for taken in range(1, _ROUNDS + 1):
-        losses = -np.log((total + own) / taken + _TINY).mean(axis=1)
+        if score is None:
+            losses = -np.log((total + members) / taken + _TINY).mean(axis=1)
+        else:
+            losses = np.array([-score((total + one) / taken, truth).mean() for one in members])
         if taken == 1 and first is not None and first.any():
             losses[~first] = np.inf
         at = int(losses.argmin())
-        total, counts = total + own[at], counts.copy()
+        total, counts = total + members[at], counts.copy()
         counts[at] += 1
         if losses[at] < best - 1e-9:
             best, kept = float(losses[at]), counts

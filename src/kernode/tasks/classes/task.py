@@ -21,6 +21,7 @@ from kernode.kernels.node_kernel import kernel_retrieval
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
 from kernode.metrics.accuracy import accuracy
+from kernode.metrics.scoring import OWN, Scorer, positive_class
 from kernode.models.task import KernelLearner, Task
 from kernode.progress import log_event
 from kernode.tasks.classes.method import references
@@ -100,7 +101,12 @@ class NodeLearner(KernelLearner):
         self.validation = torch.tensor(nodes.validation, device=device)
         self.validation_labels = torch.tensor(nodes.validation_labels, device=device)
         self.validation_weights = node_weights(self.validation_labels, None, options.dtype)
-        self.score = f"validation_{training.select_by}"
+        self.score, self.scorer = f"validation_{training.select_by}", task.scorer(training.select_by)
+
+    @property
+    def capturable(self) -> bool:  # type: ignore[override]
+        """On a GPU, unless scikit-learn scores every epoch."""
+        return self.scorer is None and super().capturable
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """The method's loss on the training nodes, with fresh triplets and fresh dropout."""
@@ -116,7 +122,7 @@ class NodeLearner(KernelLearner):
 
     @torch.no_grad()
     def evaluate(self) -> dict[str, Tensor]:
-        """Accuracy, loss, and mAP if it selects, on the validation nodes, without dropout; ω_h if learned."""
+        """Accuracy, loss and what selects, on the validation nodes, without dropout; ω_h if learned."""
         g = self._embed(self.current)
         values = {}
         if self.validation.shape[1]:
@@ -128,6 +134,9 @@ class NodeLearner(KernelLearner):
                 precision, _ = kernel_retrieval(self.method.kernel, own, chosen, self.validation_labels)
                 # NaN where no two nodes are of one class: the loss alone selects then.
                 values["validation_map"] = precision.nan_to_num(nan=0.0)
+            if self.scorer is not None:
+                answers, labels = scores.softmax(dim=-1).cpu().numpy(), self.validation_labels.cpu().numpy()
+                values[self.score] = torch.from_numpy(self.scorer(answers, labels)).to(scores.device)
         if "map.hop_weights" in self.current:
             values["hop_weights"] = self.current["map.hop_weights"].detach().clone()
         return values
@@ -198,6 +207,14 @@ class NodeTask(Task["NodeModelOnGraph"]):
     def method_for(self, method: NodeMethod) -> NodeMethod:
         """Return the method for the classes and the graph of the task."""
         return method.for_classes(len(self.classes)).for_graph(self.graph)
+
+    def scorer(self, by: str) -> Scorer | None:
+        """Return a scorer of the validation nodes, checked; None for what training computes itself."""
+        if by in OWN or not self.validates:
+            return None
+        found = Scorer(by, len(self.classes), positive_class(self.classes, self.nodes.train_labels))
+        found.check(self.nodes.validation_labels)
+        return found
 
     def check(self, method: Method, training: Training) -> None:
         """Raise without validation nodes to choose the epoch, and where the map refuses the graph."""

@@ -75,8 +75,8 @@ class ExplorerState(EvaluationData):
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """The most probable class of every node: n."""
-        return self.chances.argmax(axis=1)
+        """The class that ``predict`` gives every node: n."""
+        return self.model.decided(self.chances)
 
     @cached_property
     def features(self) -> list[dict[str, str | None]]:

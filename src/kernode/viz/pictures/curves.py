@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
+from kernode.metrics.scoring import figure_name
 from kernode.viz.canvas import QUIET, Axes, colour, line_layout, plain_axes, rounded
 from kernode.viz.evaluation import EvaluationData
 from kernode.viz.pictures import Chart, Picture
@@ -20,7 +21,6 @@ _LOSSES = {
     "kernel_loss": "its kernel part",
     "validation_loss": "validation loss",
 }
-_SCORES = {"validation_accuracy": "validation accuracy", "validation_map": "validation mAP"}
 _STYLES = (("-", "solid"), ("--", "dash"), (":", "dot"), ("-.", "dashdot"))  # of matplotlib and plotly
 
 
@@ -51,6 +51,13 @@ def _history(evaluation: EvaluationData, wanted: Mapping[str, str], axis: str) -
         del found[parts[0]]  # a single part is the loss itself
     values = {title: np.asarray(runs, dtype=np.float64) for title, runs in found.items()}
     return Curves(values, float(np.median(model.kept_epochs)), axis)
+
+
+def _scores(evaluation: EvaluationData) -> Curves:
+    figures = dict.fromkeys(("accuracy", "map", evaluation.model.training.select_by))
+    return _history(
+        evaluation, {f"validation_{one}": f"validation {figure_name(one)}" for one in figures}, "%"
+    )
 
 
 def _hop_weights(evaluation: EvaluationData) -> Curves:
@@ -121,5 +128,5 @@ VALIDATION = _curves(
     "validation",
     "Validation",
     "The scores by which the epoch was chosen.",
-    data=partial(_history, wanted=_SCORES, axis="%"),
+    data=_scores,
 )

@@ -18,7 +18,7 @@ from kernode.explain.explanation import Part, hops_away
 from kernode.progress import report_progress
 from kernode.storage import write_whole
 from kernode.tasks.classes.baselines import NAMES as BASELINES
-from kernode.tasks.classes.evaluation import percent
+from kernode.tasks.classes.evaluation import describe_positive, percent
 from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
 from kernode.viz.canvas import readable, shortened, signed
@@ -142,6 +142,10 @@ class Contents:
             together = f"{figures['ensemble_accuracy']:.2f} %"
             found.append(("All replicas together", together, "as kernode predict gives"))
         found.append(("Macro F1", percent(figures, "macro_f1", r), "mean over the classes"))
+        if figures["roc_auc_mean"] is not None:
+            of = describe_positive(figures)
+            found.append(("Average precision", percent(figures, "average_precision", r), of))
+            found.append(("ROC AUC", percent(figures, "roc_auc", r), of))
         calibration = self.calibration
         remark = f"chance alone gives {calibration['by_chance']:.1f} %"
         remark = f"{calibration['of']}; {remark}" if calibration["of"] else remark
