@@ -140,7 +140,7 @@ def test_a_prediction_is_the_sum_of_its_parts():
     seconds = estimate(GraphSizes.of(clustered_graph()), method, training, RUN).seconds
     whole = seconds["preparing"] + 50 * seconds["epoch"] + seconds["evaluating"]
     assert seconds["total"] == pytest.approx(whole)
-    assert min(seconds.values()) > 0
+    assert min(seconds["epoch"], seconds["total"]) > 0
 
 
 def test_nothing_is_tried_where_there_is_nothing_to_measure(free, monkeypatch):
