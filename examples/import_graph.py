@@ -97,6 +97,7 @@ def main(folder: Path) -> None:
 
     # One thread: enough for this graph, steady on a busy machine, the same bits whatever the number of cores.
     options = "--split 0.08/0.02/0.9 --replicas 3 --set run.threads=1 --predictions predicted.csv --quiet"
+    options = f"--variant fast {options} -o imports.safetensors"
     command = f"fit imports.csv --nodes modules.csv --label package {options}"
     print(f"\n$ kernode {command}", flush=True)
     if subprocess.run([sys.executable, "-m", "kernode", *command.split()], cwd=folder).returncode:

@@ -91,3 +91,9 @@ def test_a_rival_has_the_setting_that_validates_best(validation):
     assert found.accuracy > 70
     each = [30] if validation else [20, 20, 20]
     assert trained == [(0.4, n) for n in each] + [(0.9, n) for n in each] + [(0.9, 30)] * (not validation)
+
+
+def test_no_graph_that_chooses_is_reported_as_unseen():
+    from graph_lists import DEVELOPMENT, REPORT
+
+    assert not {*DEVELOPMENT} & {*REPORT}

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import breadth_first_order
 
 import kernode as kn
 from kernode.explain.explain import explain_node, explain_pair
+from kernode.graph.neighbourhoods import induced
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.calibration import fit_calibration
 from kernode.tasks.classes.sum import KernelSum, _member, assembled, greedy_counts
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.variants import MEMBERS
 
 
 def random_graph(seed, n=50, edges=110, features=6):
@@ -25,26 +28,38 @@ def random_graph(seed, n=50, edges=110, features=6):
 def task_on(graph, estimator, train=30):
     y, n = graph.labels, graph.n_nodes
     nodes = LabelledNodes(np.arange(train)[None], y[None, :train], np.arange(train, n)[None], y[None, train:])
-    return NodeTask(graph, nodes, (0, 1), estimator._run())
+    return NodeTask(graph, nodes, tuple(range(graph.n_classes)), estimator._run())
 
 
-@pytest.fixture(scope="module")
-def members():
-    """Every member that the default may have, trained, each with its own weight."""
-    graph = random_graph(0)
+def sum_on(graph, train):
+    """Every member that the default may have, trained, each with its own weight, and their sum."""
     estimator = kn.NodeKernelClassifier(training=kn.Training(precision=64), replicas=2)
-    task = task_on(graph, estimator)
+    task = task_on(graph, estimator, train)
     candidates = kn.NodeKernelClassifier("best").methods(graph, tuned=False)
     fitted = {}
     for name, (method, training) in candidates.items():
         shorter = training if method.closed_form else replace(training, epochs=10, patience=None)
         fitted[name] = fit_candidates(task, {name: (method, shorter)})
-    assert {"instant", "stages", "structure", "features", "neighbours"} <= {*fitted}
+    assert [*fitted] == [*MEMBERS]
     weights = np.arange(1, len(fitted) + 1) / np.arange(1, len(fitted) + 1).sum()
     chosen = tuple(
         _member(name, on, weight) for (name, on), weight in zip(fitted.items(), weights, strict=True)
     )
     return fitted, weights, assembled(task, chosen, list(fitted.values()))
+
+
+@pytest.fixture(scope="module")
+def members():
+    return sum_on(random_graph(0), 30)
+
+
+@pytest.fixture(scope="module")
+def of_cora(cora):
+    """The papers around one: sparse words, seven classes."""
+    graph = cora[0]
+    around = np.sort(breadth_first_order(graph.adjacency, 0, return_predecessors=False)[:100])
+    near = replace(induced(graph, around), labels=graph.labels[around], class_names=graph.class_names)
+    return sum_on(near, 60)
 
 
 def test_probabilities_are_the_weighted_sum_of_calibrated_ones(members):
@@ -71,8 +86,9 @@ def test_the_kernel_is_the_weighted_sum_of_the_members_with_unit_diagonal(member
 
 
 @pytest.mark.parametrize("node", [3, 17])
-def test_parts_of_an_explanation_sum_to_the_whole(members, node):
-    _, _, on = members
+@pytest.mark.parametrize("graph", ["members", "of_cora"])
+def test_parts_of_an_explanation_sum_to_the_whole(graph, node, request):
+    _, _, on = request.getfixturevalue(graph)
     found = explain_node(on, node, top=4)
     assert abs(found.neighbours.whole + found.class_bias - found.lead) < 1e-8
     assert abs(found.features.whole - found.neighbours.whole) < 1e-8

@@ -50,7 +50,8 @@ CANDIDATES = (
     "diffusion-wide",
 )
 # What "auto" sums, with weights by validation: members that differ in what they look at. A new one is an
-# entry here and in VARIANTS. Members and settings were chosen by validation nodes of DEVELOPMENT graphs.
+# entry here and in VARIANTS. Members and settings were chosen by validation nodes of the development graphs
+# (benchmarks/graph_lists.py).
 MEMBERS = (
     "diffusion",  # GPRGNN with 0.1 L_K: ten plain hops, learned weights; alone where nothing validates
     "instant",  # Eq. 5's smoother as a kernel, untrained: the first answer
@@ -67,9 +68,6 @@ MEMBERS = (
     "stages-deep",  # twelve stages trained long: answers that depend on distant nodes
 )
 COSTLY = ("stages-wide", "stages-deep")  # "auto" trains them on a GPU, "best" everywhere
-# The graphs that choices of members, settings and rules may look at, and those that are only reported.
-DEVELOPMENT = ("cora", "citeseer", "squirrel_filtered", "tolokers")
-REPORT = ("pubmed", "amazon_photo", "coauthor_cs", "dblp", "wordnet30_synsets", "minesweeper", "debian")
 WORDS = "words"  # any graph with a sparse X that is not a built-in data set
 # Settings that searches found by data set. No test node of FastGCN's split had a part in any of it. On other
 # splits they are not used.
