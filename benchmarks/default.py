@@ -123,7 +123,8 @@ def main() -> None:
             kind, (graph, splits) = "official", read_official(name)
             found = official(graph, splits, given.variant, given.device)
         path = given.results / "default" / f"{graph.name}-{kind}-{given.variant}.json"
-        write_whole(path, (json.dumps(found, indent=1) + "\n").encode())
+        lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()]
+        write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
         print(f"{path.stem}: {found['mean']} ± {found['std']} %, {found['seconds']} s")
 
 

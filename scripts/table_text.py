@@ -8,7 +8,8 @@ from kernode.metrics.accuracy import mean_and_std
 
 TITLES = {
     "cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "amazon_photo": "Photo", "dblp": "DBLP",
-    "coauthor_cs": "CS", "wordnet30_synsets": "WordNet",
+    "coauthor_cs": "CS", "wordnet30_synsets": "WordNet", "tolokers": "tolokers",
+    "squirrel_filtered": "squirrel, filtered", "minesweeper": "minesweeper",
 }  # fmt: skip
 
 
