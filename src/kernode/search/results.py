@@ -36,7 +36,7 @@ class Results:
             return None
         record = read_record(path)
         if digest_of(record.get("settings", {})) != cell.digest:
-            raise damaged(path, "has settings that do not match its name", "Delete it")
+            raise damaged(path, "has other settings than its name", "Delete it")
         return record
 
     def save(self, cell: Any, figures: Mapping[str, Any]) -> Path:
