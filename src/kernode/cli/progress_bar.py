@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -19,8 +20,10 @@ class ProgressBar(Callback):
     ``notes``: called once, before the first: everything is checked then. Not every method trains.
     """
 
-    def __init__(self, begin: Begin, notes: Callable[[], None] = lambda: None) -> None:
-        self._begin, self._notes, self._last = begin, [notes], 0.0
+    def __init__(
+        self, begin: Begin, notes: Callable[[], None] = lambda: None, *, quiet: bool = False
+    ) -> None:
+        self._begin, self._notes, self._last, self._quiet = begin, [notes], 0.0, quiet
 
     def show_notes(self) -> None:
         """Call ``notes`` unless it was done."""
@@ -30,6 +33,12 @@ class ProgressBar(Callback):
     def on_fit_begin(self, loop: TrainingLoop) -> None:
         """Show the notes."""
         self.show_notes()
+
+    def on_message(self, text: str) -> None:
+        """Write it to stderr, after the notes."""
+        self.show_notes()
+        if not self._quiet:
+            sys.stderr.write(f"{text}\n")
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Advance the training's bar."""

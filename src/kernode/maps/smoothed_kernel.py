@@ -25,7 +25,7 @@ from kernode.maps.base import FeatureMap
 _ZEROS = 0.8  # share of zeros from which on numbers that are never below 0 are counts of words
 _MUCH = 2 * 10**10  # products: beyond, features are reduced to their main components first
 _COMPONENTS = 300
-_JITTER = 1e-6
+JITTER = 1e-6
 _ROWS = 8192
 
 
@@ -89,7 +89,7 @@ class SmoothedKernel(FeatureMap):
         held = [torch.from_numpy(_dense(one[at])).to(device) for one in blocks]
         n = blocks[0].shape[0]
         among = self._gram([one[at] for one in blocks], held).double()
-        factor = torch.linalg.cholesky(among + _JITTER * torch.eye(len(at), dtype=among.dtype, device=device))
+        factor = torch.linalg.cholesky(among + JITTER * torch.eye(len(at), dtype=among.dtype, device=device))
         found = torch.empty((n, len(at)), dtype=held[0].dtype, device=device)
         factor = factor.to(found.dtype)
         for rows in chunks(n, _ROWS):

@@ -93,9 +93,9 @@ class Instant(NodeMethod):
 
         ``indicators``: of the classes, m × c. ``counts``: how much each node counts, m, with a mean of 1.
         """
-        landmarks = train
-        if len(train) > _ALL:
-            landmarks = np.sort(np.random.default_rng(seed).choice(train, _SOME, replace=False))
+        landmarks, count = train, self.landmarks_of(len(train))
+        if count < len(train):
+            landmarks = np.sort(np.random.default_rng(seed).choice(train, count, replace=False))
         phi = self.map({"landmarks": torch.tensor(landmarks[None]).to(device)}, prepared)[0]
         root = torch.tensor(np.sqrt(counts)).to(device)[:, None]
         phi = root * phi[torch.tensor(train).to(device)].double()
@@ -115,6 +115,24 @@ class Instant(NodeMethod):
                 best = error, vectors @ (shrunk[:, None] * towards), left_out / root + bias
         assert best is not None
         return landmarks, best[1], bias, best[2]
+
+    def scores(
+        self, prepared: Any, train: np.ndarray, indicators: np.ndarray, seed: int, device: torch.device
+    ) -> np.ndarray:
+        """Scores of every node by one replica, without a model around it: n × c."""
+        counts = np.ones(len(train))
+        landmarks, weights, bias, _ = self._solve(prepared, train, indicators, counts, seed, device)
+        g = self.map({"landmarks": torch.tensor(landmarks[None]).to(device)}, prepared)[0]
+        return (g @ weights.to(g.dtype) + bias).cpu().numpy()
+
+    @staticmethod
+    def landmarks_of(nodes: int) -> int:
+        """How many of so many training nodes are landmarks.
+
+        >>> Instant.landmarks_of(1208), Instant.landmarks_of(50_000)
+        (1208, 2000)
+        """
+        return nodes if nodes <= _ALL else _SOME
 
     def head(self, parameters: Parameters) -> tuple[torch.Tensor | None, torch.Tensor]:
         """The ridge's weights, sharpened: scores lie between 0 and 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,6 +41,7 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.variants import COSTLY
 from kernode.training.loop import DivergedError, TrainingLoop
+from kernode.training.run import Run
 from kernode.training.settings import Training
 
 if TYPE_CHECKING:
@@ -168,18 +170,22 @@ def fit_sum(
     check_checkpoints(run, ["", *candidates, *(f"{AGAIN}-{name}" for name in candidates)])
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
+    answered: dict[str, float] = {}  # validation accuracy of what has a closed form
+    started = time.perf_counter()
     with sharing(), cpu_threads(run.threads) as threads:
         log_start(task, " and ".join(candidates), candidates, threads)
         for name, (method, training) in candidates.items():
             if method.closed_form:
                 quiet = task.with_run(replace(run, callbacks=()))  # there is nothing to watch
                 fitted[name] = fit_candidates(quiet, {name: (method, training)})
+                found = fitted[name].probabilities(task.nodes.validation).argmax(axis=-1)
+                answered[name] = float(accuracy(found, task.nodes.validation_labels).mean())
+                if len(answered) == 1 < len(candidates):
+                    _show_answer(run, name, answered[name], time.perf_counter() - started, candidates)
             else:
                 loops[name] = begin_candidate(task, name, name, method, training)
         loops, tried, epochs = halved(loops, () if thorough else RUNGS)
-        for name, on in fitted.items():
-            found = on.probabilities(task.nodes.validation).argmax(axis=-1)
-            tried[name], epochs[name] = float(accuracy(found, task.nodes.validation_labels).mean()), 0
+        tried, epochs = tried | answered, epochs | dict.fromkeys(answered, 0)
         for name, loop in loops.items():
             loop.run()
             try:
@@ -194,6 +200,16 @@ def fit_sum(
             tried[name], epochs[name] = fitted[name].model.validated(loop.score), loop.epoch
         about |= {"epochs_tried": {name: epochs[name] for name in candidates}}
         return summed(task, fitted, {name: tried[name] for name in candidates}, **about)
+
+
+def _show_answer(run: Run, name: str, validated: float, seconds: float, candidates: Candidates) -> None:
+    """Say what the first member reaches alone, while the others are trained."""
+    left = len(candidates) - 1
+    said = f"{name}: {validated:.1f} % of the validation nodes after {seconds:.1f} s; "
+    said += f"training {left} member{'s' * (left > 1)}"
+    log_event("first answer", said, member=name, validation=round(validated, 4), seconds=round(seconds, 3))
+    for one in run.callbacks:
+        one.on_message(said)
 
 
 def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Candidates:
