@@ -88,7 +88,8 @@ class SmoothedKernel(FeatureMap):
         device, at = landmarks.device, landmarks.cpu().numpy()
         held = [torch.from_numpy(_dense(one[at])).to(device) for one in blocks]
         n = blocks[0].shape[0]
-        among = self._gram([one[at] for one in blocks], held).double()
+        # In float64, where it is p.s.d.: in float32 rounding may exceed the jitter.
+        among = self._gram([one[at].astype(np.float64) for one in blocks], [one.double() for one in held])
         factor = torch.linalg.cholesky(among + JITTER * torch.eye(len(at), dtype=among.dtype, device=device))
         found = torch.empty((n, len(at)), dtype=held[0].dtype, device=device)
         factor = factor.to(found.dtype)
