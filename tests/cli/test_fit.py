@@ -271,6 +271,6 @@ def test_a_sum_shows_its_first_answer_unless_it_is_to_be_quiet(kernode, graph_fi
     status, _, err = kernode("fit", graph_file, "--replicas", "1", *option.split())
     assert status == 0
     shown = re.findall(
-        r"instant: [0-9.]+ % of the validation nodes after [0-9.]+ s; training 1 member\n", err
+        r"instant: [0-9.]+ % of the validation nodes after [0-9.]+ s; training 1 more members\n", err
     )
     assert len(shown) == (not option)

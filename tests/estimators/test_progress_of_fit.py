@@ -56,7 +56,7 @@ def test_a_sum_says_first_what_the_untrained_kernel_reaches(caplog, monkeypatch)
     ((text, before),) = said
     assert before == 0 < len(epochs)
     assert text.startswith(f"instant: {validated['instant']:.1f} % of the validation nodes after ")
-    assert text.endswith(" s; training 1 member")
+    assert text.endswith(" s; training 1 more members")
     assert text in caplog.text
 
 

@@ -71,7 +71,7 @@ def fit_and_save(
                 graph.require_labels(read)
                 seeds = ranks_of(read).broadcast_object(run.seeds(GraphSizes.of(read), options))
                 given = {"graph": read, "split": split}
-            bar = ProgressBar(begin, lambda: show_notes(read, quiet=output.silent), quiet=output.silent)
+            bar = ProgressBar(begin, lambda: show_notes(read, quiet=output.silent))
             model.set_params(replicas=len(seeds), callbacks=[bar, *files, *callbacks]).fit(**given)
             final = model.refit() if again and model.has_unused_labels else model
             bar.show_notes()

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from kernode.cli.console import Begin
+from kernode.cli.console import Begin, warned
 from kernode.training.callbacks import Callback
 from kernode.training.loop import TrainingLoop
 
@@ -20,10 +20,8 @@ class ProgressBar(Callback):
     ``notes``: called once, before the first: everything is checked then. Not every method trains.
     """
 
-    def __init__(
-        self, begin: Begin, notes: Callable[[], None] = lambda: None, *, quiet: bool = False
-    ) -> None:
-        self._begin, self._notes, self._last, self._quiet = begin, [notes], 0.0, quiet
+    def __init__(self, begin: Begin, notes: Callable[[], None] = lambda: None) -> None:
+        self._begin, self._notes, self._last = begin, [notes], 0.0
 
     def show_notes(self) -> None:
         """Call ``notes`` unless it was done."""
@@ -35,9 +33,8 @@ class ProgressBar(Callback):
         self.show_notes()
 
     def on_message(self, text: str) -> None:
-        """Write it to stderr, after the notes."""
-        self.show_notes()
-        if not self._quiet:
+        """Write it to stderr."""
+        if warned.shown:
             sys.stderr.write(f"{text}\n")
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:

@@ -238,8 +238,8 @@ def _with_weights(shown: Shown, lead: Lead) -> Shown:
     order = largest(lead.by_node.mean(axis=0), len(shown.parts))
     figures = torch.stack([of_labels.weights(lead.towards), of_labels.similarities]).mean(dim=2)
     pairs = zip(shown.parts, figures[:, order].T.tolist(), strict=True)
-    parts = tuple(replace(one, weight=w, similarity=k, words=()) for one, (w, k) in pairs)
-    return replace(shown, parts=parts)
+    named = (replace(one, weight=w, similarity=k, words=()) for one, (w, k) in pairs)
+    return replace(shown, parts=tuple(named))
 
 
 def _most(values: dict[str, float]) -> list[tuple[str, float]]:

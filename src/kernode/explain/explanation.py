@@ -123,7 +123,8 @@ class NodeExplanation:
             f"{self.lead:+.4f}  lead of {first} over {second}, of which",
         ]
         lines[:0] = [f"{self.node}: {_UNLISTED}"] if self.listed is False else []
-        lines += [f"{hop.value:+.4f}  {hops_away(hop.hops)}" for hop in self.hops]
+        hops = () if self.by == TRAINING_NODE else self.hops  # distances say little about labels
+        lines += [f"{hop.value:+.4f}  {hops_away(hop.hops)}" for hop in hops]
         lines += [f"{self.class_bias:+.4f}  what every node has"] if self.class_bias else []
         lines += ["", f"by {self.by or 'neighbour'}"]
         lines += _part_lines(self.neighbours, f"other {self.by or 'node'}s")

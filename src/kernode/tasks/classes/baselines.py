@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -47,11 +47,10 @@ NAMES = {
     "instant": "untrained kernel (instant)",
 }
 WITHOUT_GRAPH = ("majority", "features")
+_LEFT_OUT = {"boosting": "too many classes", "instant": "too many test nodes × landmarks"}
 _SPLITS = 3  # of those that learn: the others would say the same, and take longer
-_MUCH, _MOST = (
-    2 * 10**7,
-    10**9,
-)  # entries × classes, or what takes as long: a second a product, a minute or two
+# Entries × classes, or what takes as long: about a second a product, and a minute or two in all.
+_MUCH, _MOST = 2 * 10**7, 10**9
 _LARGEST = 4 * 10**8  # entries of the untrained kernel
 _SHARES = (0.9, 0.99, 0.5)  # α: how much of a node's answer comes from its neighbours
 _STEPS = 30
@@ -106,26 +105,20 @@ class _Questions:
     @property
     def most_boosted(self) -> int:
         """How many training nodes boosting may have: each tree has a fixed cost, and one by nodes."""
-        c = self.sizes[1]
         width = 2 * (_COMPONENTS if self.wide else self.graph.n_features)
-        return int(max(0, 20 * _MOST / (_ROUNDS * c) - 2e5) / max(1, width))
+        return int(max(0, 20 * _MOST / (_ROUNDS * self.sizes[1]) - 2e5) / max(1, width))
 
-    def work(self) -> dict[str, tuple[float, float, str]]:
-        """Each baseline's work, how many training nodes it may have, and why it may have none."""
+    def work(self) -> dict[str, tuple[float, float]]:
+        """Each baseline's work, and how many training nodes it may have; below 1 it is left out."""
         x: Any = self.graph.features
-        (m, c), d = self.sizes, Instant.landmarks_of(self.sizes[0])
+        (m, c), d, boosted = self.sizes, Instant.landmarks_of(self.sizes[0]), self.most_boosted
         entries = max(1.0, (x.nnz if sparse.issparse(x) else x.size) / self.graph.n_nodes) * c
-        fits = (m + self.tested.shape[1]) * d <= _LARGEST
         return {
-            "majority": (0, m, ""),
-            "features": (entries * m, _MOST / entries, ""),
-            "edges": (self.graph.adjacency.nnz * c, m, ""),
-            "boosting": (
-                _MOST * m / max(1, self.most_boosted),
-                self.most_boosted,
-                f"{c:,} classes are too many",
-            ),
-            "instant": (m * d * d / 1000, m * fits, f"test nodes × {d:,} landmarks are too many"),
+            "majority": (0, m),
+            "features": (entries * m, _MOST / entries),
+            "edges": (self.graph.adjacency.nnz * c, m),
+            "boosting": (_MOST * m / max(1, boosted), boosted),
+            "instant": (m * d * d / 1000, m * ((m + self.tested.shape[1]) * d <= _LARGEST)),
         }
 
 
@@ -161,9 +154,9 @@ def baselines(
     with threadpool_limits(1), sharing():
         for done, (name, make) in enumerate(makers.items()):
             report_progress("baselines", done, len(makers))
-            work, most, why = questions.work()[name]
+            work, most = questions.work()[name]
             if most < 1:
-                figures[name] = {"skipped": why}
+                figures[name] = {"skipped": _LEFT_OUT[name]}
                 continue
             much, known = work > _MUCH, _sampled(labelled, int(most))
             rows = 1 if much else q if name in ("majority", "edges") else min(q, _SPLITS)
@@ -220,12 +213,7 @@ def _sampled(labelled: LabelledNodes, most: int) -> LabelledNodes:
     if m <= most:
         return labelled
     some = np.random.Generator(np.random.PCG64(0)).permutation(m)[:most]
-    return LabelledNodes(
-        labelled.train[:, some],
-        labelled.train_labels[:, some],
-        labelled.validation,
-        labelled.validation_labels,
-    )
+    return replace(labelled, train=labelled.train[:, some], train_labels=labelled.train_labels[:, some])
 
 
 def _chosen(settings: dict[str, Any], labelled: LabelledNodes, row: int) -> str:

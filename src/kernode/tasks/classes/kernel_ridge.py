@@ -127,11 +127,7 @@ class Instant(NodeMethod):
 
     @staticmethod
     def landmarks_of(nodes: int) -> int:
-        """How many of so many training nodes are landmarks.
-
-        >>> Instant.landmarks_of(1208), Instant.landmarks_of(50_000)
-        (1208, 2000)
-        """
+        """How many of so many training nodes are landmarks."""
         return nodes if nodes <= _ALL else _SOME
 
     def head(self, parameters: Parameters) -> tuple[torch.Tensor | None, torch.Tensor]:

@@ -41,7 +41,6 @@ from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.variants import COSTLY
 from kernode.training.loop import DivergedError, TrainingLoop
-from kernode.training.run import Run
 from kernode.training.settings import Training
 
 if TYPE_CHECKING:
@@ -181,7 +180,12 @@ def fit_sum(
                 found = fitted[name].probabilities(task.nodes.validation).argmax(axis=-1)
                 answered[name] = float(accuracy(found, task.nodes.validation_labels).mean())
                 if len(answered) == 1 < len(candidates):
-                    _show_answer(run, name, answered[name], time.perf_counter() - started, candidates)
+                    seconds, left = time.perf_counter() - started, len(candidates) - 1
+                    said = f"{answered[name]:.1f} % of the validation nodes after {seconds:.1f} s"
+                    said = f"{name}: {said}; training {left} more members"
+                    log_event("first answer", said, member=name, validation=round(answered[name], 4))
+                    for one in run.callbacks:
+                        one.on_message(said)
             else:
                 loops[name] = begin_candidate(task, name, name, method, training)
         loops, tried, epochs = halved(loops, () if thorough else RUNGS)
@@ -200,16 +204,6 @@ def fit_sum(
             tried[name], epochs[name] = fitted[name].model.validated(loop.score), loop.epoch
         about |= {"epochs_tried": {name: epochs[name] for name in candidates}}
         return summed(task, fitted, {name: tried[name] for name in candidates}, **about)
-
-
-def _show_answer(run: Run, name: str, validated: float, seconds: float, candidates: Candidates) -> None:
-    """Say what the first member reaches alone, while the others are trained."""
-    left = len(candidates) - 1
-    said = f"{name}: {validated:.1f} % of the validation nodes after {seconds:.1f} s; "
-    said += f"training {left} member{'s' * (left > 1)}"
-    log_event("first answer", said, member=name, validation=round(validated, 4), seconds=round(seconds, 3))
-    for one in run.callbacks:
-        one.on_message(said)
 
 
 def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Candidates:

@@ -155,20 +155,12 @@ class Contents:
         named |= {BASELINES[name]: one for name, one in figures["baselines"].items()}
         rows: list[dict[str, Any]] = []
         for name, one in named.items():
-            if "skipped" in one:
-                rows.append({"name": name, "text": one["skipped"], "share": 0.0, "difference": None})
-                continue
-            sampled = f", {one['training_nodes']:,} training nodes" if "training_nodes" in one else ""
+            row = {"name": name, "share": one.get("accuracy_mean", 0.0), "difference": one.get("ahead")}
+            row["text"] = one.get("skipped") or percent(one, "accuracy", len(one["runs"]))
+            row["text"] += f", {one['training_nodes']:,} training nodes" if "training_nodes" in one else ""
             interval = one.get("ahead_95")
-            rows.append(
-                {
-                    "name": name,
-                    "text": percent(one, "accuracy", len(one["runs"])) + sampled,
-                    "share": one["accuracy_mean"],
-                    "difference": one.get("ahead"),
-                    "interval": " ({:+.2f} to {:+.2f})".format(*interval) if interval else "",
-                }
-            )
+            row["interval"] = " ({:+.2f} to {:+.2f})".format(*interval) if interval else ""
+            rows.append(row)
         return rows
 
     @property
