@@ -15,7 +15,8 @@ from scipy import sparse
 from kernode.compute.stack import part
 from kernode.compute.tensor_options import cpu_threads
 from kernode.errors import InputError, bad_setting
-from kernode.explain.explain import Lead, feature_names, names_of
+from kernode.explain.explain import Lead, names_of
+from kernode.explain.parts import feature_names
 from kernode.graph import Graph
 from kernode.graph.edits import Edit, Pair
 from kernode.graph.lookup import as_nodes

@@ -131,8 +131,8 @@ def _product(a: Any, b: Tensor) -> Any:
         return torch.from_numpy(a).to(b.device) @ b.T
     if b.device.type == "cpu":  # torch has sparse products on few systems
         return torch.from_numpy(a @ b.numpy().T)
-    parts = (torch.from_numpy(one).to(b.device) for one in (a.indptr, a.indices, a.data))
-    return torch.sparse_csr_tensor(*parts, size=a.shape) @ b.T
+    starts, columns, values = (torch.from_numpy(one).to(b.device) for one in (a.indptr, a.indices, a.data))
+    return torch.sparse_csr_tensor(starts, columns, values, size=a.shape) @ b.T
 
 
 def _dense(x: Any) -> np.ndarray:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kernode.errors import InputError
-from kernode.explain.explain import explain_node, feature_names
+from kernode.explain.explain import explain_node
+from kernode.explain.parts import feature_names
 from kernode.explain.what_if import require_new_graphs
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.viz.evaluation import EvaluationData
