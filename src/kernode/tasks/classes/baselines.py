@@ -51,7 +51,8 @@ _LEFT_OUT = {"boosting": "too many classes", "instant": "too many test nodes × 
 _SPLITS = 3  # of those that learn: the others would say the same, and take longer
 # Entries × classes, or what takes as long: about a second a product, and a minute or two in all.
 _MUCH, _MOST = 2 * 10**7, 10**9
-_LARGEST = 4 * 10**8  # entries of the untrained kernel
+_LARGEST = 2 * 10**8  # entries of the untrained kernel: some gigabytes
+_FEWEST = 30  # training nodes of a sample
 _SHARES = (0.9, 0.99, 0.5)  # α: how much of a node's answer comes from its neighbours
 _STEPS = 30
 _ROWS = 50_000
@@ -109,7 +110,7 @@ class _Questions:
         return int(max(0, 20 * _MOST / (_ROUNDS * self.sizes[1]) - 2e5) / max(1, width))
 
     def work(self) -> dict[str, tuple[float, float]]:
-        """Each baseline's work, and how many training nodes it may have; below 1 it is left out."""
+        """Each baseline's work, and how many training nodes it may have."""
         x: Any = self.graph.features
         (m, c), d, boosted = self.sizes, Instant.landmarks_of(self.sizes[0]), self.most_boosted
         entries = max(1.0, (x.nnz if sparse.issparse(x) else x.size) / self.graph.n_nodes) * c
@@ -118,7 +119,7 @@ class _Questions:
             "features": (entries * m, _MOST / entries),
             "edges": (self.graph.adjacency.nnz * c, m),
             "boosting": (_MOST * m / max(1, boosted), boosted),
-            "instant": (m * d * d / 1000, m * ((m + self.tested.shape[1]) * d <= _LARGEST)),
+            "instant": (m * d * d / 1000, _LARGEST / d - self.tested.shape[1]),
         }
 
 
@@ -155,7 +156,7 @@ def baselines(
         for done, (name, make) in enumerate(makers.items()):
             report_progress("baselines", done, len(makers))
             work, most = questions.work()[name]
-            if most < 1:
+            if most < min(_FEWEST, questions.sizes[0]):
                 figures[name] = {"skipped": _LEFT_OUT[name]}
                 continue
             much, known = work > _MUCH, _sampled(labelled, int(most))
