@@ -12,7 +12,10 @@ from kernode.io.node_split import random_split
 from kernode.metrics.ranking import retrieval_by_blocks
 from kernode.models.fit import fit_candidates
 from kernode.models.overrides import by_part
+from kernode.models.variants import Choice
+from kernode.tasks.classes import sum as sum_of_kernels
 from kernode.tasks.classes.task import LabelledNodes, NodeTask
+from kernode.tasks.classes.variants import CHOICES
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.task import LinkTask
 from kernode.training.callbacks import Callback
@@ -84,6 +87,12 @@ def task_of(method, seeds=(0,)):
 def fitted_once(method):
     """A method trained quickly on two replicas, the same for all tests of a process."""
     return fit(task_of(method, (3, 4)), method, QUICK)
+
+
+def short_sum(monkeypatch):
+    """Make "auto" a sum of two members with equal weights, which train quickly."""
+    monkeypatch.setattr(sum_of_kernels, "greedy_counts", lambda found, *_: np.ones(len(found), int))
+    monkeypatch.setitem(CHOICES, "auto", Choice(("instant", "k3-tuned"), "k3-tuned", sums=True))
 
 
 class PowerCutError(Exception):

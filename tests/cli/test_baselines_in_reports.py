@@ -23,6 +23,29 @@ def test_a_report_says_when_edges_alone_do_better(workspace):
     assert "edges alone (label propagation): ahead by" in workspace.kernode(line).out
 
 
+@pytest.mark.parametrize("edges_count", [False, True])
+def test_a_report_says_when_the_graph_adds_nothing(workspace, edges_count):
+    """Features say all and edges are drawn, or edges say all and features are noise."""
+    random = np.random.default_rng(0)
+    group = np.arange(150) % 3
+    x = random.normal(size=(150, 3)) + (0 if edges_count else 3) * np.eye(3)[group]
+    linked = random.random((150, 150)) < (0.2 * (group[:, None] == group) if edges_count else 0.05)
+    workspace.table("edges.csv", ("source", "target"), np.argwhere(np.triu(linked, 1)).tolist())
+    rows = [(i, *x[i].round(3), "ABC"[group[i]]) for i in range(150)]
+    workspace.table("nodes.csv", ("id", "x", "y", "z", "group"), rows)
+    tables = "edges.csv --nodes nodes.csv --label group"
+    line = f"fit {tables} --variant k3 --epochs 60 --replicas 2 -o m.safetensors"
+    figures = workspace.kernode(f"{line} --json").json["test"]["baselines"].values()
+    (best,) = (one for one in figures if "graph_adds" in one)
+    low, high = best["ahead_95"]
+    assert low <= best["ahead"] <= high
+    assert best["graph_adds"] == edges_count
+    sentence = "the graph adds nothing measurable here: the model has"
+    assert (sentence in workspace.kernode(line).out) is not edges_count
+    page = workspace.kernode("report m.safetensors --graph edges.csv --nodes nodes.csv --json").json["out"]
+    assert (sentence[1:] in (workspace.folder / page).read_text()) is not edges_count
+
+
 def test_a_report_has_every_class_and_the_confusion_matrix(workspace, shop):
     workspace.table("edges.csv", ("source", "target"), shop.bought_together)
     rows = zip(shop.ids, shop.age, shop.taste, strict=True)
@@ -46,8 +69,9 @@ def test_python_has_the_same_report():
     model = kn.NodeKernelClassifier("n1", epochs=30).fit(train, graph.labels[train], graph=graph)
     report = model.report(test, graph.labels[test])
     assert report["accuracy_mean"] == pytest.approx(100 * model.score(test, graph.labels[test]))
-    assert set(report["baselines"]) == {"majority", "features", "edges"}
-    assert "features alone (logistic regression)" in str(report)
+    assert list(report["baselines"]) == ["majority", "features", "edges", "boosting", "instant"]
+    for name in ("features alone (logistic regression or boosting)", "untrained kernel (instant)"):
+        assert name in str(report)
     assert report["classes"][0]["support"] == 6
 
 

@@ -1,6 +1,7 @@
 """``kernode fit`` as a user meets it: real files, the real entry point, real processes where it matters."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from graphs import clustered_graph
 from kernode import storage
 from kernode.io import split_nodes, write_npz
 from kernode.tasks.classes.model import NodeModel
+from tasks import short_sum
 
 GRAPH = clustered_graph(n=90)
 QUICK = ("--epochs", "8", "--set", "loss.triplets=200", "--replicas", "2")
@@ -283,3 +285,14 @@ def test_a_model_is_no_graph(kernode, graph_file):
     assert kernode("fit", graph_file, *words)[0] == 0
     for name in ("fit", "links", "tune"):
         fails(kernode(name, "m.safetensors"), 2, "m.safetensors is a model")
+
+
+@pytest.mark.parametrize("option", ["", "--quiet", "--json"])
+def test_a_sum_shows_its_first_answer_unless_it_is_to_be_quiet(kernode, graph_file, monkeypatch, option):
+    short_sum(monkeypatch)
+    status, _, err = kernode("fit", graph_file, "--replicas", "1", *option.split())
+    assert status == 0
+    shown = re.findall(
+        r"instant: [0-9.]+ % of the validation nodes after [0-9.]+ s; training 1 more members\n", err
+    )
+    assert len(shown) == (not option)

@@ -7,6 +7,7 @@ import numpy as np
 import kernode as kn
 from graphs import clustered_graph
 from kernode.training import callbacks
+from tasks import short_sum
 
 GRAPH = clustered_graph(n=60)
 NODES = np.arange(30)
@@ -34,6 +35,29 @@ def test_verbose_names_what_trains(monkeypatch, capsys):
 def test_a_short_fit_prints_nothing(capsys):
     fit(verbose=1)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_sum_says_first_what_the_untrained_kernel_reaches(caplog, monkeypatch):
+    short_sum(monkeypatch)
+    said = []
+
+    class Listening(kn.Callback):
+        def on_message(self, text):
+            said.append((text, len(epochs)))
+
+        def on_epoch_end(self, loop):
+            epochs.append(loop.epoch)
+
+    epochs = []
+    caplog.set_level(logging.INFO, "kernode")
+    model = kn.NodeKernelClassifier(callbacks=[Listening()])
+    model.fit(NODES, GRAPH.labels[NODES], graph=GRAPH, validation=np.arange(30, 60))
+    validated = model.model_.chosen_by_validation
+    ((text, before),) = said
+    assert before == 0 < len(epochs)
+    assert text.startswith(f"instant: {validated['instant']:.1f} % of the validation nodes after ")
+    assert text.endswith(" s; training 1 more members")
+    assert text in caplog.text
 
 
 def test_the_log_says_what_was_trained_and_why_it_was_chosen(caplog):

@@ -12,6 +12,7 @@ from graphs import clustered_graph
 from kernode.kernels import RBF, Linear, Normalized
 from kernode.maps import GCN, HopMLP
 from refusals import refused
+from tasks import short_sum
 
 GRAPH = clustered_graph(n=60, classes=3)
 TRAIN = np.arange(0, 60, 2)
@@ -140,6 +141,97 @@ def test_a_class_can_be_asked_for():
         model.explain(0, 1, of_class=1)
     with refused("setting", setting="top", value=0):
         model.explain(0, top=0)
+
+
+def explained_instant(replicas=1, **given):
+    model = kn.NodeKernelClassifier("instant", replicas=replicas, training={"precision": 64})
+    return model.fit(TRAIN, GRAPH.labels[TRAIN], graph=GRAPH, **given)
+
+
+def untrained_kernel(blocks):
+    """exp(−γ (1 − ⟨b(u), b(v)⟩)) of all nodes, node by node."""
+    b = [np.concatenate(rows) / np.sqrt(len(blocks)) for rows in zip(*blocks, strict=True)]
+    return np.array([[np.exp(-2 * (1 - np.dot(u, v))) for v in b] for u in b])
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, len(TRAIN))])
+def test_instant_is_explained_by_weighted_training_labels(weights):
+    """K (K + λ)⁻¹ y, node by node: α is what the ridge leaves of a label, divided by λ."""
+    model = explained_instant(sample_weight=weights)
+    on = model._on(None)
+    k = untrained_kernel(on.model.method.map.blocks(GRAPH, np.float64))
+    counts = np.ones(len(TRAIN)) if weights is None else weights / weights.mean()
+    y = np.eye(3)[GRAPH.labels[TRAIN]]
+    bias = counts @ y / len(TRAIN)
+    alphas = [
+        np.linalg.solve(k[np.ix_(TRAIN, TRAIN)] + np.diag(ridge / counts), y - bias)
+        for ridge in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+    ]
+    for node in (1, 4, 59):
+        e = model.explain(node, top=1000)
+        scores = [10 * (k[node, TRAIN] @ alpha + bias) for alpha in alphas]
+        chosen = int(np.argmin([np.abs(one - e.scores).max() for one in scores]))
+        np.testing.assert_allclose(e.scores, scores[chosen], atol=1e-4)
+        first, second = e.classes.index(e.of_class), e.classes.index(e.against)
+        alpha = 10 * (alphas[chosen][:, first] - alphas[chosen][:, second])
+        assert {one.name for one in e.neighbours.parts} == set(TRAIN.tolist())
+        for part in e.neighbours.parts:
+            at = int(np.flatnonzero(part.name == TRAIN)[0])
+            assert part.known_class == str(GRAPH.labels[part.name])
+            assert part.weight == pytest.approx(alpha[at], abs=1e-3)
+            assert part.similarity == pytest.approx(k[node, part.name], abs=1e-6)
+            assert part.value == pytest.approx(part.weight * part.similarity, abs=1e-8)
+
+
+@pytest.mark.parametrize("landmarks", [None, 7])
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_training_labels_sum_to_the_lead_of_instant(landmarks, replicas, monkeypatch):
+    if landmarks:
+        monkeypatch.setattr("kernode.tasks.classes.kernel_ridge._ALL", landmarks)
+        monkeypatch.setattr("kernode.tasks.classes.kernel_ridge._SOME", landmarks)
+    model = explained_instant(replicas)
+    on = model._on(None)
+    weights, bias = on.model.method.head(on.parameters)
+    for node in (0, 7, 59):
+        e = model.explain(node, top=3)
+        scores = (on.g[:, node, None] @ weights)[:, 0] + bias
+        assert np.allclose(e.scores, scores.mean(dim=0), atol=1e-8)
+        for whole in (e.neighbours.whole, e.features.whole, sum(hop.value for hop in e.hops)):
+            assert whole + e.class_bias == pytest.approx(e.lead, abs=1e-8)
+        assert e.by == "training node"
+        said = str(e)
+        assert f"{e.neighbours.rest_count:,} other training nodes" in said
+        assert "weight " in said
+        assert ("7 landmarks stand for all 30 training nodes" in said) == bool(landmarks)
+    assert e.to_json()["neighbours"]["parts"][0]["weight"] == e.neighbours.parts[0].weight
+
+
+def test_instant_in_a_sum_is_explained_by_training_labels_too(monkeypatch):
+    short_sum(monkeypatch)
+    model = kn.NodeKernelClassifier("auto", training={"precision": 64})
+    model.fit(TRAIN, GRAPH.labels[TRAIN], graph=GRAPH, validation=np.arange(1, 60, 4))
+    at = [one.name for one in model.model_.method.members].index("instant")
+    weight = model.model_.method.members[at].weight
+    e, alone = (one.explain(1, top=1000, of_class=1, against=2) for one in (model, explained_instant()))
+    labels = {
+        part.name: word.value
+        for part in e.neighbours.parts
+        for word in part.words
+        if word.name == "training label"
+    }
+    largest = alone.neighbours.parts[0]
+    assert labels[largest.name] == pytest.approx(weight * largest.value, abs=1e-8)
+    assert e.lead == pytest.approx(e.neighbours.whole + e.class_bias, abs=1e-8)
+    assert e.by == "node"
+    assert "A training label adds its weight in the ridge regression times K." in str(e)
+
+
+def test_a_training_node_without_a_path_is_not_connected():
+    graph = kn.Graph.from_edges([(0, 1), (2, 3)], np.eye(5), [0, 0, 1, 1, 1])
+    e = kn.NodeKernelClassifier("instant").fit(range(4), graph.labels[:4], graph=graph).explain(1)
+    assert {part.name: part.hops for part in e.neighbours.parts} == {0: 1, 1: 0, 2: -1, 3: -1}
+    assert "2; not connected; 1; weight " in str(e)
+    assert "<td>–</td>" in e._repr_html_()
 
 
 def test_a_gaussian_kernel_is_refused_where_it_decides():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
-from kernode.cli.console import Begin
+from kernode.cli.console import Begin, warned
 from kernode.training.callbacks import Callback, describe_validation
 from kernode.training.loop import TrainingLoop
 
@@ -29,6 +30,11 @@ class ProgressBar(Callback):
     def on_fit_begin(self, loop: TrainingLoop) -> None:
         """Show the notes."""
         self.show_notes()
+
+    def on_message(self, text: str) -> None:
+        """Write it to stderr."""
+        if warned.shown:
+            sys.stderr.write(f"{text}\n")
 
     def on_epoch_end(self, loop: TrainingLoop) -> None:
         """Advance the training's bar."""

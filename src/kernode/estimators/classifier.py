@@ -109,8 +109,10 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
         nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains
-        of it), and, on the graph that was learned from, what the commonest class, features alone and edges
-        alone reach with the same training nodes. These choose their settings by the validation nodes.
+        of it), and, on the graph that was learned from, what baselines reach with the same training nodes:
+        the commonest class, features alone, edges alone, boosting on features and neighbours' means, and
+        "instant". They choose their settings by the validation nodes; ``ahead`` of the model is paired node
+        by node, with its 95 % interval.
 
         Without X the report is that of the whole fit on a split, with the test figures under "test".
         """

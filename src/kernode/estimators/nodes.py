@@ -277,7 +277,8 @@ class NodeKernelEstimator(KernelEstimator):
         replicas it is their mean, with its spread. ``print`` it, or take its fields.
 
         Exact for maps that are piecewise linear (HopMLP, Diffusion, HopNet, Stages, GCN, MLP), sums of such
-        and, of two nodes or with nearest centroids, kernels that are a dot product. Others are refused.
+        and, of two nodes or with nearest centroids, kernels that are a dot product. Others are refused. What
+        "instant" adds is a sum over training nodes: the weight of each one's label times K.
         """
         whole("top", top, 1)
         known = self._on(graph)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from torch import Tensor
 from kernode.compute.tensor_options import cpu_threads
 from kernode.errors import InputError
 from kernode.explain.explanation import (
+    TRAINING_NODE,
     Features,
     Hop,
     NodeExplanation,
@@ -23,8 +24,9 @@ from kernode.explain.explanation import (
     Shown,
     mean_and_spread,
 )
-from kernode.explain.parts import Row, feature_names, largest, largest_pairs
+from kernode.explain.parts import LabelSummand, Row, feature_names, largest, largest_pairs
 from kernode.graph import Graph, typed_names
+from kernode.tasks.classes.kernel_ridge import Instant
 from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.sum import KernelSum, member_parameters
 
@@ -36,6 +38,7 @@ _TAKEN_APART = 100
 _TOP_FEATURES = 3  # of each neighbour that is shown
 _HELD = "Held fixed: active units, deviations of LayerNorm{}. All sums are complete."
 _OF_KERNEL = " and the length of g"
+_OF_LABELS = "A training label adds its weight in the ridge regression times K."
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Lead:
             raise InputError("the model knows one class alone: there is nothing to compare.", "too-few")
         probabilities = on.calibrated(np.array([node]))[0]
         first, second = _class_pair(classes, probabilities, of_class, against)
-        row = Row.of(on, node)
+        row = Row.of(on, node, by_label=True)
         weights, bias = _head(on, row.g)
         scores = (torch.einsum("rd,rdc->rc", row.g, weights) + bias).numpy()
         towards = weights[..., first] - weights[..., second]
@@ -75,6 +78,15 @@ def explain_node(
     """Return what each neighbour, hop and feature adds to the lead of a class over another."""
     lead, classes = Lead.of(on, node, of_class, against), on.model.classes
     neighbours, features = _shown(on.graph, lead.row, lead.by_node, lead.towards, top)
+    held = _HELD.format(_OF_KERNEL if on.model.method.classifier == "centroid" else "")
+    by = None
+    if any(isinstance(one, LabelSummand) for one in lead.row.summands):
+        by, held = "node", f"{held} {_OF_LABELS}"
+    if isinstance(on.model.method, Instant):
+        by, held = TRAINING_NODE, f"{_OF_LABELS} All sums are complete."
+        if (known := on.model.train.shape[1]) > (landmarks := on.parameters["map.landmarks"].shape[1]):
+            held = f"{landmarks:,} landmarks stand for all {known:,} training nodes. {held}"
+        neighbours = _with_weights(neighbours, lead)
     mean, spread = mean_and_spread(lead.scores)
     by_node, distances = lead.by_node.mean(axis=0), lead.row.distances
     return NodeExplanation(
@@ -89,7 +101,8 @@ def explain_node(
         hops=tuple(Hop(hop, float(by_node[distances == hop].sum())) for hop in np.unique(distances).tolist()),
         neighbours=neighbours,
         features=features,
-        held=_HELD.format(_OF_KERNEL if on.model.method.classifier == "centroid" else ""),
+        held=held,
+        by=by,
         **on.graph.listed_marks(node)[0],
         names=on.classes.names[: len(classes)],
     )
@@ -140,7 +153,7 @@ def explain_pair(on: NodeModelOnGraph, node: int, other: int, top: int = 10) -> 
 def require_map(on: NodeModelOnGraph) -> None:
     """Raise where a method has no map to take apart."""
     method = on.model.method
-    if not isinstance(method, Method | KernelSum):
+    if not isinstance(method, Method | KernelSum | Instant):
         raise InputError(
             f"{method.title} has no feature map that could be explained. Use a kernel, such as k3.",
             "unsupported",
@@ -153,7 +166,7 @@ def _head(on: NodeModelOnGraph, g: Tensor) -> tuple[Tensor, Tensor]:
     if method.classifier == "centroid":
         held = on.class_references.cpu().double().expand(r, -1, -1)
         return method.kernel.pull_back(g[:, None], held).transpose(1, 2), torch.zeros(r, c).double()
-    heads = [(1.0, *method.head(on.parameters))] if isinstance(method, Method) else [
+    heads = [(1.0, *method.head(on.parameters))] if not isinstance(method, KernelSum) else [
         (one.weight, *one.method.head(member_parameters(on.parameters, at)))
         for at, one in enumerate(method.members)
     ]  # fmt: skip
@@ -165,8 +178,8 @@ def _head(on: NodeModelOnGraph, g: Tensor) -> tuple[Tensor, Tensor]:
 
 def _kernel_name(on: NodeModelOnGraph) -> str:
     method = on.model.method
-    if isinstance(method, Method):
-        return repr(method.kernel)
+    if not isinstance(method, KernelSum):
+        return repr(method.map if isinstance(method, Instant) else method.kernel)
     return " + ".join(f"{one.weight:.2f} {one.name}" for one in method.members)
 
 
@@ -216,6 +229,17 @@ def _shown(graph: Graph, row: Row, by_node: np.ndarray, towards: Tensor, top: in
         float(mean[rest].sum()),
         len(rest),
     )
+
+
+def _with_weights(shown: Shown, lead: Lead) -> Shown:
+    """Add the weights of training labels, and K between their nodes and the one that is explained."""
+    (of_labels,) = lead.row.summands
+    assert isinstance(of_labels, LabelSummand)
+    order = largest(lead.by_node.mean(axis=0), len(shown.parts))
+    figures = torch.stack([of_labels.weights(lead.towards), of_labels.similarities]).mean(dim=2)
+    pairs = zip(shown.parts, figures[:, order].T.tolist(), strict=True)
+    named = (replace(one, weight=w, similarity=k, words=()) for one, (w, k) in pairs)
+    return replace(shown, parts=tuple(named))
 
 
 def _most(values: dict[str, float]) -> list[tuple[str, float]]:

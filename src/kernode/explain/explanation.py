@@ -9,6 +9,7 @@ import numpy as np
 
 from kernode.models.model import html_table
 
+TRAINING_NODE = "training node"
 _UNLISTED = "not listed, only edges mention it"
 
 
@@ -23,11 +24,14 @@ class Part:
     known_class: Any = None  # of a node: what the graph says
     words: tuple[Part, ...] = ()  # of a node: its features, those that add most
     listed: bool | None = None  # of a node: False where only edges mention it
+    weight: float | None = None  # of a training node, by a ridge regression: value = weight · similarity
+    similarity: float | None = None  # K(v, i); means over replicas, as the weight
 
     def __str__(self) -> str:
         about = [] if self.hops is None else [hops_away(self.hops)]
         about += [] if self.known_class is None else [str(self.known_class)]
         about += [_UNLISTED] if self.listed is False else []
+        about += [] if self.weight is None else [f"weight {self.weight:+.4f}, K = {self.similarity:.4f}"]
         about += [", ".join(f"{word.name} {word.value:+.4f}" for word in self.words)] if self.words else []
         return "; ".join([str(self.name), *about])
 
@@ -91,6 +95,7 @@ class NodeExplanation:
     held: str  # what was held fixed
     listed: bool | None = None  # False where only edges mention the node
     names: tuple[str, ...] = ()  # of the classes, for people
+    by: str | None = None  # what neighbours are, if not neighbours: training nodes, or any nodes
 
     @property
     def lead(self) -> float:
@@ -118,21 +123,24 @@ class NodeExplanation:
             f"{self.lead:+.4f}  lead of {first} over {second}, of which",
         ]
         lines[:0] = [f"{self.node}: {_UNLISTED}"] if self.listed is False else []
-        lines += [f"{hop.value:+.4f}  {hops_away(hop.hops)}" for hop in self.hops]
+        hops = () if self.by == TRAINING_NODE else self.hops  # distances say little about labels
+        lines += [f"{hop.value:+.4f}  {hops_away(hop.hops)}" for hop in hops]
         lines += [f"{self.class_bias:+.4f}  what every node has"] if self.class_bias else []
-        lines += ["", "by neighbour"]
-        lines += _part_lines(self.neighbours, "other nodes")
-        lines += ["", "by feature", *_feature_lines(self.features)]
+        lines += ["", f"by {self.by or 'neighbour'}"]
+        lines += _part_lines(self.neighbours, f"other {self.by or 'node'}s")
+        if self.by != TRAINING_NODE:
+            lines += ["", "by feature", *_feature_lines(self.features)]
         return "\n".join([*lines, "", self.held] if self.held else lines)
 
     def _repr_html_(self) -> str:
         chance = dict(zip(self.classes, self.probabilities, strict=True))[self.of_class]
         rows = [
-            (part.name, part.hops, part.known_class, f"{part.value:+.4f}") for part in self.neighbours.parts
+            (part.name, part.hops if part.hops != -1 else "–", part.known_class, f"{part.value:+.4f}")
+            for part in self.neighbours.parts
         ]
         first, second = self._names()
         title = f"{self.node}: {first} ({100 * chance:.1f} %), {self.lead:+.4f} ahead of {second}"
-        return html_table(title, ("neighbour", "hops", "class", "adds"), rows)
+        return html_table(title, (self.by or "neighbour", "hops", "class", "adds"), rows)
 
 
 @dataclass(frozen=True)
@@ -220,7 +228,8 @@ def _spread(spread: float | None) -> str:
 
 def hops_away(hops: int) -> str:
     """Return a distance in words."""
-    return "itself" if hops == 0 else f"{hops} hop{'s' * (hops > 1)} away"
+    named = {-1: "not connected", 0: "itself"}
+    return named.get(hops, f"{hops} hop{'s' * (hops > 1)} away")
 
 
 def mean_and_spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

@@ -30,7 +30,7 @@ from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
 from kernode.maps.layers.features import scaled_features
 from kernode.maps.layers.mlp import first_layer
-from kernode.maps.smoothed_kernel import SmoothedKernel
+from kernode.maps.smoothed_kernel import JITTER, SmoothedKernel
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -89,6 +89,62 @@ class Summand:
         return [torch.zeros_like(value) if one is None else one for value, one in zip(of, found, strict=True)]
 
 
+@dataclass(frozen=True)
+class LabelSummand:
+    """g(v) of an untrained kernel by training nodes i, its landmarks: ``⟨g(v), w⟩ = Σ_i α_i K(v, i)``.
+
+    With g(v) = K(v, Z) L⁻ᵀ it is α = L⁻ᵀ w. Where all training nodes are landmarks and w are a ridge
+    regression's weights, α_i is what it leaves of i's label, divided by the ridge.
+    """
+
+    nodes: np.ndarray  # k landmarks of any replica, ascending
+    at: list[np.ndarray]  # of each replica: where its landmarks are among them
+    factors: list[Tensor]  # of each replica: L
+    g: Tensor  # r × d
+
+    column_names = ("training label",)
+    biases = ()
+
+    @classmethod
+    def of(cls, landmarks: Tensor, g: Tensor, node: int) -> LabelSummand:
+        """Take g(v) of every replica apart; ``landmarks``: r × d, ``g``: r × n × d."""
+        nodes, g = np.unique(landmarks.cpu().numpy()), g.detach().cpu()
+        factors = []
+        for i, own in enumerate(landmarks.cpu()):
+            # g(Z) = (L Lᵀ − ε) L⁻ᵀ = L − ε L⁻ᵀ, which differs from L on the diagonal alone, and above it.
+            held = g[i, own].double()
+            own_diagonal = held.diagonal()
+            full = (own_diagonal + (own_diagonal.square() + 4 * JITTER).sqrt()) / 2
+            factors.append(held.tril(-1) + full.diag())
+        at = [np.searchsorted(nodes, own) for own in landmarks.cpu().numpy()]
+        return cls(nodes, at, factors, g[:, node].double())
+
+    def weights(self, towards: Tensor) -> Tensor:
+        """α of each node: k × r."""
+        found = zip(self.factors, towards[..., None], strict=True)
+        return self._by_landmark([torch.linalg.solve_triangular(f.T, w, upper=True)[:, 0] for f, w in found])
+
+    @property
+    def similarities(self) -> Tensor:
+        """K(v, i), 0 where a replica does not know i: k × r."""
+        return self._by_landmark([f @ own for f, own in zip(self.factors, self.g, strict=True)])
+
+    def by_node(self, towards: Tensor) -> Tensor:
+        """What each node adds to ⟨g(v), w⟩ with w (r × d): k × r."""
+        return self.weights(towards) * self.similarities
+
+    def by_feature(self, nodes: np.ndarray, towards: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """The same of some nodes as one column: 1 and m × r × 1."""
+        found = self.by_node(towards)[np.searchsorted(self.nodes, nodes)]
+        return np.array([0]), found[..., None].numpy()
+
+    def _by_landmark(self, values: list[Tensor]) -> Tensor:
+        found = torch.zeros(len(self.nodes), len(values), dtype=torch.float64)
+        for i, (at, own) in enumerate(zip(self.at, values, strict=True)):
+            found[at, i] = own
+        return found
+
+
 def summand(
     feature_map: FeatureMap, parameters: Parameters, graph: Graph, node: int, known_g: Tensor
 ) -> Summand:
@@ -98,7 +154,7 @@ def summand(
         names, graph = _column_names(feature_map, graph), feature_map.on(graph)
         feature_map = feature_map.map
     inner: Any = feature_map.unwrapped
-    if isinstance(inner, SmoothedKernel):  # an exponential does not split: all of g(v) is the node's own
+    if isinstance(inner, SmoothedKernel):  # an exponential does not split: K(u, v) is the nodes' own
         first = known_g.double().cpu()[None].requires_grad_()
         return Summand(
             nodes=np.array([node]),
@@ -203,17 +259,25 @@ class Row:
 
     graph: Graph
     node: int
-    summands: tuple[Summand, ...]
+    summands: tuple[Summand | LabelSummand, ...]
 
     @classmethod
-    def of(cls, on: NodeModelOnGraph, node: int) -> Row:
-        """Take g(v) apart: of a sum of kernels each member's, otherwise that of the one map."""
-        method, parameters, g = on.model.method, under_prefix(on.parameters, "map."), on.g[:, node]
-        maps, known = [(method.map, parameters)], [g]
+    def of(cls, on: NodeModelOnGraph, node: int, *, by_label: bool = False) -> Row:
+        """Take g(v) apart: of a sum of kernels each member's, otherwise that of the one map.
+
+        ``by_label``: what an untrained kernel gives is taken apart by training nodes.
+        """
+        method, parameters = on.model.method, under_prefix(on.parameters, "map.")
+        maps, known = [(method.map, parameters)], [on.g]
         if isinstance(method.map, Members):
-            maps, known = list(method.map.parts(parameters)), list(g.split(method.kernel.widths, dim=1))
-        pairs = zip(maps, known, strict=True)
-        return cls(on.graph, node, tuple(summand(*one, on.graph, node, own) for one, own in pairs))
+            maps, known = list(method.map.parts(parameters)), list(on.g.split(method.kernel.widths, dim=2))
+        found: list[Summand | LabelSummand] = []
+        for (one, own), g in zip(maps, known, strict=True):
+            if by_label and isinstance(one, SmoothedKernel):
+                found.append(LabelSummand.of(own["landmarks"], g, node))
+            else:
+                found.append(summand(one, own, on.graph, node, g[:, node]))
+        return cls(on.graph, node, tuple(found))
 
     @cached_property
     def nodes(self) -> np.ndarray:
@@ -233,7 +297,8 @@ class Row:
     @cached_property
     def vectors(self) -> Tensor:
         """What each node adds to g(v): k × r × Σ d_m."""
-        return torch.cat([self._among_all(one, one.vectors) for one in self.summands], dim=2)
+        own = (one for one in self.summands if isinstance(one, Summand))  # all, where pairs are asked for
+        return torch.cat([self._among_all(one, one.vectors) for one in own], dim=2)
 
     def by_node(self, towards: Tensor) -> np.ndarray:
         """What each node adds to ⟨g(v), w⟩ with w (r × Σ d_m): r × k."""
@@ -242,11 +307,11 @@ class Row:
 
     @cached_property
     def distances(self) -> np.ndarray:
-        """How many edges away each node is: k."""
+        """How many edges away each node is, −1 where no path leads to it: k."""
         found = np.full(len(self.nodes), -1)
         for distance, sphere in enumerate(spheres(self.graph, [self.node], self.graph.n_nodes)):
             found[np.isin(self.nodes, sphere)] = distance
-            if (found >= 0).all():
+            if not len(sphere) or (found >= 0).all():
                 break
         return found
 
@@ -273,10 +338,10 @@ class Row:
                     of_nodes[at][name] = of_nodes[at].get(name, 0.0) + float(row[column])
         return totals, of_nodes
 
-    def _blocks(self, towards: Tensor) -> Iterator[tuple[Summand, Tensor]]:
+    def _blocks(self, towards: Tensor) -> Iterator[tuple[Summand | LabelSummand, Tensor]]:
         return zip(self.summands, towards.split(self.widths, dim=1), strict=True)
 
-    def _among_all(self, one: Summand, values: Tensor) -> Tensor:
+    def _among_all(self, one: Summand | LabelSummand, values: Tensor) -> Tensor:
         """Values of a map's nodes as values of all nodes, 0 where it has none."""
         found = values.new_zeros((len(self.nodes), *values.shape[1:]))
         found[torch.from_numpy(np.searchsorted(self.nodes, one.nodes))] = values

@@ -25,7 +25,7 @@ from kernode.maps.base import FeatureMap
 _ZEROS = 0.8  # share of zeros from which on numbers that are never below 0 are counts of words
 _MUCH = 2 * 10**10  # products: beyond, features are reduced to their main components first
 _COMPONENTS = 300
-_JITTERS = (1e-6, 1e-4, 1e-2)
+JITTER = 1e-6
 _ROWS = 8192
 
 
@@ -88,8 +88,10 @@ class SmoothedKernel(FeatureMap):
         device, at = landmarks.device, landmarks.cpu().numpy()
         held = [torch.from_numpy(_dense(one[at])).to(device) for one in blocks]
         n = blocks[0].shape[0]
+        # In float64, where it is p.s.d.: in float32 rounding may exceed the jitter.
         exact = [one.double() for one in held]
-        factor = _cholesky(self._gram([one.cpu().numpy() for one in exact], exact))
+        among = self._gram([one.cpu().numpy() for one in exact], exact)
+        factor = torch.linalg.cholesky(among + JITTER * torch.eye(len(at), dtype=among.dtype, device=device))
         found = torch.empty((n, len(at)), dtype=held[0].dtype, device=device)
         factor = factor.to(found.dtype)
         for rows in chunks(n, _ROWS):
@@ -100,16 +102,6 @@ class SmoothedKernel(FeatureMap):
     def _gram(self, left: list[Any], right: list[Tensor]) -> Tensor:
         mean = sum(_product(a, b) for a, b in zip(left, right, strict=True)) / len(left)
         return torch.exp(self.gamma * (mean - 1))
-
-
-def _cholesky(gram: Tensor) -> Tensor:
-    """Cholesky factor of a Gram matrix that may be singular: with as much on the diagonal as it needs."""
-    identity = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
-    for jitter in _JITTERS[:-1]:
-        factor, failed = torch.linalg.cholesky_ex(gram + jitter * identity)
-        if not failed:
-            return factor
-    return torch.linalg.cholesky(gram + _JITTERS[-1] * identity)
 
 
 def base_features(graph: Graph) -> Any:

@@ -52,6 +52,9 @@ class Callback:
     def on_fit_end(self, loop: TrainingLoop) -> None:
         """Training has ended, paused or been interrupted (``loop.interrupted``)."""
 
+    def on_message(self, text: str) -> None:
+        """Something is known before the fit ends, such as the first answer of a sum of kernels."""
+
     def part(self, name: str) -> Callback:
         """Return the callback for one of several trainings that make up a fit; mostly the same object."""
         return self

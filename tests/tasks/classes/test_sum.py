@@ -226,6 +226,14 @@ def test_scores_of_instant_left_out_are_those_of_a_ridge_that_never_saw_the_node
         np.testing.assert_allclose(on.model.parameters["left_out"][0, node], alone, atol=1e-6)
 
 
+def test_instant_has_an_answer_where_nodes_hardly_differ():
+    """Many nodes of two numbers each: rounded to 32 bits, their kernel was not positive definite."""
+    x = np.random.default_rng(0).normal(size=(1000, 2))
+    graph = kn.Graph.from_edges([(0, 1)], x, (x[:, 0] > 0).astype(int))
+    model = kn.NodeKernelClassifier("instant").fit(range(800), graph.labels[:800], graph=graph)
+    assert model.score(range(800, 1000), graph.labels[800:]) > 0.95
+
+
 def test_instant_counts_a_node_as_often_as_its_weight_says():
     graph, weights = random_graph(5), np.where(np.arange(30) < 10, 4.0, 1.0)
     model = kn.NodeKernelClassifier("instant", training={"precision": 64})

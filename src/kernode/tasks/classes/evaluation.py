@@ -107,7 +107,7 @@ def evaluate(
         # Training nodes are positions, which mean nothing in another graph.
         "baselines": {}
         if labelled is None or not on.has_training_nodes
-        else baselines(on.graph, labelled, nodes, truth),
+        else baselines(on.graph, labelled, nodes, truth, found == truth, on),
     }
 
 
@@ -411,12 +411,24 @@ def baseline_lines(figures: dict[str, Any]) -> list[str]:
     """The baselines, each in a line that says where one is better than the model on the same splits."""
     found = []
     for name, one in figures["baselines"].items():
-        rows, splits = len(one["runs"]), one["splits"]
-        ours = np.mean(figures["runs"] if splits == 1 else figures["runs"][:rows])
-        ahead = one["accuracy_mean"] - ours
+        if "skipped" in one:
+            found.append(f"– {NAMES[name]}: {one['skipped']}")
+            continue
+        rows, splits, ahead = len(one["runs"]), one["splits"], one["ahead"]
         notes = [f"{percent(one, 'accuracy', rows)} {NAMES[name]}"]
         notes += [f"{rows} of {splits} splits"] if rows < splits else []
         notes += [f"{one['training_nodes']:,} training nodes"] if "training_nodes" in one else []
         line = ", ".join(notes)
         found.append(f"{line}: ahead by {ahead:.2f}" if ahead > 0 else line)
-    return found
+    return found + graph_lines(figures)
+
+
+def graph_lines(figures: dict[str, Any]) -> list[str]:
+    """A line where no answer with edges is measurably better than the best one without."""
+    for name, one in figures["baselines"].items():
+        if one.get("graph_adds") is False:
+            low, high = one["ahead_95"] or (-100, 100)
+            interval = f"95 % interval {-high:+.2f} to {-low:+.2f}"
+            by = f"{-one['ahead']:+.2f} over {NAMES[name].partition(' (')[0]} ({interval})"
+            return ["the graph adds nothing measurable here: the model has", by.replace("-", "−")]
+    return []

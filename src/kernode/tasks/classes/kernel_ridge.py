@@ -66,7 +66,8 @@ class Instant(NodeMethod):
                 own = task.train_weights
                 counts = np.ones(nodes.train.shape[1]) if own is None else own[row]
                 y = np.eye(len(task.classes))[nodes.train_labels[row]]
-                solved[row] = self._solve(prepared, nodes.train[row], y, counts / counts.mean(), seed, device)
+                given = prepared, nodes.train[row], y, counts / counts.mean(), seed, device
+                solved[row] = self._solve(*given)[1:]
             found.append(solved[row])
         landmarks, weights, biases, left_out = zip(*found, strict=True)
         dtype = task.run.options.dtype
@@ -88,17 +89,17 @@ class Instant(NodeMethod):
         counts: np.ndarray,
         seed: int,
         device: torch.device,
-    ) -> tuple[np.ndarray, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Landmarks, weights, bias, and the scores of training nodes without themselves.
+    ) -> tuple[torch.Tensor, np.ndarray, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """g of every node, landmarks, weights, bias, and the scores of training nodes without themselves.
 
         ``indicators``: of the classes, m × c. ``counts``: how much each node counts, m, with a mean of 1.
         """
-        landmarks = train
-        if len(train) > _ALL:
-            landmarks = np.sort(np.random.default_rng(seed).choice(train, _SOME, replace=False))
-        phi = self.map({"landmarks": torch.tensor(landmarks[None]).to(device)}, prepared)[0]
+        landmarks, count = train, self.landmarks_of(len(train))
+        if count < len(train):
+            landmarks = np.sort(np.random.default_rng(seed).choice(train, count, replace=False))
+        g = self.map({"landmarks": torch.tensor(landmarks[None]).to(device)}, prepared)[0]
         root = torch.tensor(np.sqrt(counts)).to(device)[:, None]
-        phi = root * phi[torch.tensor(train).to(device)].double()
+        phi = root * g[torch.tensor(train).to(device)].double()
         y = torch.from_numpy(indicators).to(device)
         bias = (root.square() * y).mean(dim=0)
         target = root * (y - bias)
@@ -114,7 +115,20 @@ class Instant(NodeMethod):
             if best is None or error < best[0]:
                 best = error, vectors @ (shrunk[:, None] * towards), left_out / root + bias
         assert best is not None
-        return landmarks, best[1], bias, best[2]
+        return g, landmarks, best[1], bias, best[2]
+
+    def scores(
+        self, prepared: Any, train: np.ndarray, indicators: np.ndarray, seed: int, device: torch.device
+    ) -> np.ndarray:
+        """Scores of every node by one replica, without a model around it: n × c."""
+        counts = np.ones(len(train))
+        g, _, weights, bias, _ = self._solve(prepared, train, indicators, counts, seed, device)
+        return (g @ weights.to(g.dtype) + bias).cpu().numpy()
+
+    @staticmethod
+    def landmarks_of(nodes: int) -> int:
+        """How many of so many training nodes are landmarks."""
+        return nodes if nodes <= _ALL else _SOME
 
     def head(self, parameters: Parameters) -> tuple[torch.Tensor | None, torch.Tensor]:
         """The ridge's weights, sharpened: scores lie between 0 and 1."""

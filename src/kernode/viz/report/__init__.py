@@ -18,7 +18,7 @@ from kernode.explain.explanation import Part, hops_away
 from kernode.progress import report_progress
 from kernode.storage import write_whole
 from kernode.tasks.classes.baselines import NAMES as BASELINES
-from kernode.tasks.classes.evaluation import describe_positive, percent
+from kernode.tasks.classes.evaluation import describe_positive, graph_lines, percent
 from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
 from kernode.viz.canvas import readable, shortened, signed
@@ -153,21 +153,26 @@ class Contents:
 
     @property
     def baselines(self) -> list[dict[str, Any]]:
-        """Accuracy of the model and of the baselines, for a table."""
+        """Accuracy of the model and of the baselines, for a table; what was left out has a reason instead."""
         figures = self.figures
         if figures is None or not figures["baselines"]:
             return []
         named = {f"this model ({self.evaluation.model.variant})": figures}
         named |= {BASELINES[name]: one for name, one in figures["baselines"].items()}
-        return [
-            {
-                "name": name,
-                "text": percent(one, "accuracy", len(one["runs"])),
-                "share": one["accuracy_mean"],
-                "difference": None if one is figures else one["accuracy_mean"] - figures["accuracy_mean"],
-            }
-            for name, one in named.items()
-        ]
+        rows: list[dict[str, Any]] = []
+        for name, one in named.items():
+            row = {"name": name, "share": one.get("accuracy_mean", 0.0), "difference": one.get("ahead")}
+            row["text"] = one.get("skipped") or percent(one, "accuracy", len(one["runs"]))
+            row["text"] += f", {one['training_nodes']:,} training nodes" if "training_nodes" in one else ""
+            interval = one.get("ahead_95")
+            row["interval"] = " ({:+.2f} to {:+.2f})".format(*interval) if interval else ""
+            rows.append(row)
+        return rows
+
+    @property
+    def graph_adds_nothing(self) -> str:
+        """A sentence where no answer with edges is measurably better than the best one without."""
+        return "" if self.figures is None else " ".join(graph_lines(self.figures))
 
     @property
     def classes(self) -> list[dict[str, Any]]:

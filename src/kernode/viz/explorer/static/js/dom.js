@@ -40,7 +40,7 @@ export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).to
 // As exact as the value that it belongs to.
 export const plusMinus = (spread, value) => `± ${spread.toFixed(digits(Math.abs(value)))}`;
 
-export const hopsAway = (hops) => (hops === 0 ? "itself" : plural(hops, "hop"));
+export const hopsAway = (hops) => (hops < 0 ? "not connected" : hops === 0 ? "itself" : plural(hops, "hop"));
 
 export const short = (text, length) => (text.length <= length ? text : `${text.slice(0, length - 1)}…`);
 

@@ -87,7 +87,7 @@ export function featuresTable(features, extra = []) {
 export function hopsTable(hops, bias) {
   const largest = largestOf(hops.map((hop) => hop.value));
   const rows = hops.map((hop) =>
-    el("tr", {}, el("td", { class: "grow" }, hop.hops === 0 ? "the node itself" : `over ${plural(hop.hops, "hop")}`), el("td", {}, signedMeter(hop.value, largest)), el("td", { class: "number" }, signed(hop.value))));
+    el("tr", {}, el("td", { class: "grow" }, hop.hops === 0 ? "the node itself" : hop.hops < 0 ? "not connected" : `over ${plural(hop.hops, "hop")}`), el("td", {}, signedMeter(hop.value, largest)), el("td", { class: "number" }, signed(hop.value))));
   if (bias) rows.push(rest("constant", bias, 1));
   const whole = hops.reduce((sum, hop) => sum + hop.value, 0) + bias;
   return el("table", { class: "rows" }, el("tbody", {}, rows, total("total", whole, 1)));
