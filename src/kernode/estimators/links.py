@@ -67,7 +67,7 @@ class _LinkEstimator(KernelEstimator):
                 f"links are chosen by validation AUC: leave out scoring. Got {self.scoring!r}.",
                 "setting", setting="scoring", value=self.scoring,
             )  # fmt: skip
-        variant = self.auto if self.variant == AUTO else self.variant
+        variant = self.auto if str(self.variant).lower() == AUTO else self.variant
         return link_candidates(variant, dataset, self._changes)
 
     @property

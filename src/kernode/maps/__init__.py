@@ -16,7 +16,6 @@ from kernode.maps.mlp import MLP
 from kernode.maps.module import ModuleMap, Wrapped
 from kernode.maps.node_embedding import NodeEmbedding
 from kernode.maps.presmoothed import Presmoothed
-from kernode.maps.smoothed_kernel import SmoothedComponents
 from kernode.maps.smoother import DiffusedComponents, Smoother
 from kernode.maps.stages import HopStages, Stages
 from kernode.maps.standardized import Standardized
@@ -40,7 +39,6 @@ __all__ = [
     "OnColumns",
     "Parameters",
     "Presmoothed",
-    "SmoothedComponents",
     "Smoother",
     "Stages",
     "Standardized",

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from kernode.kernels import BaseKernel, Linear, Normalized
-from kernode.maps import GCN, Diffusion, FeatureMap, HopMLP, SmoothedComponents, Standardized
+from kernode.maps import GCN, Diffusion, FeatureMap, HopMLP, Standardized
 from kernode.maps.base import HOPS, ROWS, WIDTHS
+from kernode.maps.smoothed_kernel import SmoothedComponents
 from kernode.models.variants import Catalogue, Choice, Tuned, Variant
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.settings import Training
