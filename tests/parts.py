@@ -197,6 +197,8 @@ LINK_METHODS = {
     **{name: LINK_VARIANTS[name].method for name in ("kernel", "gae", "vgae")},
     "rbf": LinkMethod(HopMLP((8,), 4), RBF(learned=True), scaled=True),
     "free": LinkMethod(NodeEmbedding(6), Linear()),
+    "smoothed": LINK_VARIANTS["smoothed"].method,
+    "masked": LinkMethod(HopMLP((8,), 4), Linear(), scaled=True, edge_folds=2),
 }
 
 

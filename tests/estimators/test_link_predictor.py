@@ -123,7 +123,7 @@ def test_a_graph_that_is_nowhere_must_be_given(tmp_path):
     [
         (lambda: predictor("magic").fit(CLUSTERS), "unknown"),
         (lambda: predictor().fit("cora"), "setting"),
-        (lambda: predictor("auto", training={"dropout": 0.5}).fit(CLUSTERS), "no-effect"),
+        (lambda: predictor("fast", training={"dropout": 0.5}).fit(CLUSTERS), "no-effect"),
         (lambda: predictor(replicas=0).fit(CLUSTERS), "setting"),
         (lambda: predictor(map="gat").fit(CLUSTERS), "setting"),
         (lambda: predictor().fit(CLUSTERS).missing_links(3, k=0), "setting"),

@@ -20,8 +20,9 @@ from kernode.models.model import Report
 from kernode.models.variants import known_name
 from kernode.tasks.links.evaluation import link_report
 from kernode.tasks.links.model import LinkModel, LinkModelOnGraph
+from kernode.tasks.links.sum import fit_link_sum
 from kernode.tasks.links.task import LinkTask, as_links, require_unambiguous, split_pairs
-from kernode.tasks.links.variants import configure_links
+from kernode.tasks.links.variants import AUTO, link_candidates
 from kernode.training.settings import advise_more_epochs
 
 
@@ -29,7 +30,7 @@ class _LinkEstimator(KernelEstimator):
     """Base of both link estimators: a model on the graph of its training edges."""
 
     model_kind: ClassVar = LinkModel
-    auto: ClassVar = "auto"  # what the variant "auto" is
+    auto: ClassVar = AUTO  # what the variant "auto" is
 
     def _take(self, on: LinkModelOnGraph, split: EdgeSplit, whole: Graph) -> Self:
         """Become the estimator of a model on its training edges, which are all or some of a graph's."""
@@ -52,7 +53,11 @@ class _LinkEstimator(KernelEstimator):
             )  # fmt: skip
         split = model.split_of(graph)
         kind = LinkKernelTransformer if model.all_edges else LinkPredictor
-        estimator = kind(model.variant or "kernel", **settings_of(model, device))
+        settings = settings_of(model, device)
+        if model.members:  # the variant has them
+            settings |= dict.fromkeys(("map", "kernel", "loss"))
+            settings["training"] = {"precision": model.precision}
+        estimator = kind(model.variant or "kernel", **settings)
         return estimator._take(model.on(split, device), split, graph)
 
     def methods(self, dataset: str = "") -> Candidates:
@@ -66,8 +71,8 @@ class _LinkEstimator(KernelEstimator):
             raise InputError(
                 "a threshold is for classes of nodes: leave it out.", "no-effect", setting="threshold"
             )
-        variant = self.auto if self.variant == "auto" else self.variant
-        return {str(variant).lower(): configure_links(variant, dataset, self._changes)}
+        variant = self.auto if str(self.variant).lower() == AUTO else self.variant
+        return link_candidates(variant, dataset, self._changes)
 
     @property
     def graph_(self) -> Graph:
@@ -87,9 +92,10 @@ class _LinkEstimator(KernelEstimator):
 class LinkPredictor(ClassifierMixin, _LinkEstimator):
     """Learns which pairs of nodes are linked.
 
-    ``variant``: "auto", the learned kernel, trained while validation rises; "kernel", the same for all of its
-    epochs; or a baseline, "gae" or "vgae" (Kipf & Welling 2016). ``map`` and ``kernel`` take the place of its
-    parts, and a map without a width gets the variant's. The other parameters are those of
+    ``variant``: "auto", a sum of kernels with weights by the validation edges; "fast", one learned kernel,
+    trained while validation rises; "kernel", the same for all of its epochs; a member of the sum; or a
+    baseline, "gae" or "vgae" (Kipf & Welling 2016). ``map`` and ``kernel`` take the place of its parts, and a
+    map without a width gets the variant's; with a map, "auto" is "fast". The other parameters are those of
     :class:`NodeKernelClassifier`; None leaves one as the variant has it.
 
     ``fit(graph)`` holds out 5 % of the edges to choose the epoch and 10 % to test; an
@@ -128,7 +134,11 @@ class LinkPredictor(ClassifierMixin, _LinkEstimator):
                 dataset = known_name(X)
         else:
             task = self._pairs_task(X, y, graph)
-        on = fit_candidates(task, self.methods(dataset))
+        methods = self.methods(dataset)
+        if len(methods) > 1:
+            on = fit_link_sum(task, methods).with_metadata(variant=AUTO)
+        else:
+            on = fit_candidates(task, methods)
         advise_more_epochs(on.model, "auc")
         return self._take(on, task.split, task.whole)
 

@@ -104,6 +104,48 @@ class SmoothedKernel(FeatureMap):
         return torch.exp(self.gamma * (mean - 1))
 
 
+@dataclass(frozen=True)
+class SmoothedComponents(FeatureMap):
+    """``g(V) = U S``, the main components of ``(B, P B, …, P^H B) / √(H+1)``, each block at length 1.
+
+    B and P are those of :class:`SmoothedKernel`. Dot products are the mean cosine of the features of two
+    nodes and of their means over hops, as far as the components hold them. Nothing is learned.
+
+    - ``dimensions``: of g, at most as many as there are nodes and columns. ``hops``: H.
+    """
+
+    dimensions: int = 512
+    hops: int = 1
+
+    drops: ClassVar[bool] = False
+    learns: ClassVar[bool] = False
+    of_one_graph: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_setting(self.dimensions >= 1, "dimensions", "at least 1", self.dimensions)
+        require_setting(0 <= self.hops <= 10, "hops", "an integer from 0 to 10", self.hops)
+
+    def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
+        """g."""
+        return float(sizes.nodes * min(sizes.nodes, sizes.features, self.dimensions) * options.dtype.itemsize)
+
+    def prepare(self, graph: Graph, options: TensorOptions) -> Tensor:
+        """All of g: n × d."""
+        blocks = SmoothedKernel(self.hops).blocks(graph, np.float64)
+        joined = sparse.hstack(blocks, format="csr") if sparse.issparse(blocks[0]) else np.hstack(blocks)
+        d = min(self.dimensions, *joined.shape)
+        u, s, _ = randomized_svd(joined / len(blocks) ** 0.5, d, n_iter=4, random_state=0)
+        return torch.from_numpy(u * s).to(options.dtype).to(options.device)
+
+    def initial(self, prepared: Tensor, draws: Draws, options: TensorOptions) -> Parameters:
+        """No parameters."""
+        return {}
+
+    def __call__(self, parameters: Parameters, prepared: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """g, one replica that stands for all: 1 × n × d."""
+        return prepared[None]
+
+
 def base_features(graph: Graph) -> Any:
     """Words by TF-IDF, other columns standardised; rows at length 1."""
     x: Any = graph.features

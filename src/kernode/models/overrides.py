@@ -28,7 +28,7 @@ _SETTINGS = {  # those of maps are all others; methods without a loss have their
     "training": {one.name for one in fields(Training)},
     "kernel": {"normalized"},
     "loss": {"objective", "kernel_loss", "kernel_weight", "margin", "triplets", "class_weights"}
-    | {"scaled", "variational", "base", "shares", "clamped", "steps"}
+    | {"scaled", "variational", "edge_folds", "base", "shares", "clamped", "steps"}
     | {"correction_shares", "smoothing_shares"},
 }
 _MOST_LAYERS = 1000

@@ -23,7 +23,13 @@ def test_baselines_are_loops_over_pairs():
         return x[u] @ x[v] / np.linalg.norm(x[u]) / np.linalg.norm(x[v])
 
     found = link_baselines(split)
-    for name, score in (("edges", adamic_adar), ("features", cosine)):
+
+    def common_neighbours(u, v):
+        return (a[u] & a[v]).sum()
+
+    every = {"edges": adamic_adar, "common_neighbours": common_neighbours, "features": cosine}
+    assert set(found) == set(every)
+    for name, score in every.items():
         scores = [np.array([score(u, v) for u, v in pairs]) for pairs in (split.test, split.test_negatives)]
         assert found[name] == pytest.approx(link_metrics(*scores), abs=1e-3)
 
@@ -42,5 +48,5 @@ def test_a_hub_is_not_copied_for_each_of_its_edges():
     found = link_baselines(split)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert set(found) == {"edges", "features"}
+    assert set(found) == {"edges", "common_neighbours", "features"}
     assert peak < 4e6

@@ -142,12 +142,12 @@ def portable(model: NodeModel) -> NodeModel:
     left_out = ", ".join(one.name for at, one in enumerate(model.method.members) if at not in kept)
     warn(f"{left_out} of the sum learned about one graph: the other members answer about another graph.")
     total = sum(one.weight for one in members)
-    parameters = _renumbered([member_parameters(model.parameters, at) for at in kept])
+    parameters = renumbered([member_parameters(model.parameters, at) for at in kept])
     sums = tuple(replace(one, weight=one.weight / total) for one in members)
     return replace(model, method=KernelSum(sums), parameters=parameters)
 
 
-def _renumbered(members: Sequence[Parameters]) -> Parameters:
+def renumbered(members: Sequence[Parameters]) -> Parameters:
     """Parameters of members as those of their sum."""
     found = {}
     for at, own in enumerate(members):
@@ -299,7 +299,7 @@ def assembled(
     model = replace(
         trained.model,
         method=KernelSum(members),
-        parameters=_renumbered([on.model.parameters for on in chosen]),
+        parameters=renumbered([on.model.parameters for on in chosen]),
         seconds=sum(on.model.seconds for on in chosen),
         calibration=None,
         **about,

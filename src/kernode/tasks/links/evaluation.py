@@ -20,6 +20,7 @@ _NUMBERS = 2**16  # of rows that are taken at a time
 TITLES = {"auc": "test AUC", "ap": "test AP", "hits_at_50": "test Hits@50", "mrr": "test MRR"}
 NAMES = {
     "edges": "edges alone (Adamic-Adar)",
+    "common_neighbours": "edges alone (common neighbours)",
     "features": "features alone (cosine)",
 }
 
@@ -27,6 +28,8 @@ NAMES = {
 def link_report(on: LinkModelOnGraph, split: EdgeSplit) -> Report:
     """Return the report of a fit; test edges are scored here only."""
     report = on.facts() | {"seconds_training": round(on.model.seconds, 3)}
+    if on.model.members:
+        report |= {**on.model.choice, "members": list(on.model.members)}
     if len(split.test):
         report["test"] = _summary(on.evaluate(split.test, split.test_negatives))
         report["validation"] = _summary(on.evaluate(split.validation, split.validation_negatives))
@@ -35,9 +38,14 @@ def link_report(on: LinkModelOnGraph, split: EdgeSplit) -> Report:
 
 def lines(figures: dict[str, Any]) -> list[str]:
     """The figures in words, for a terminal."""
-    if "test" not in figures:
-        return ["no edge was kept for a test"]
     found = []
+    if tried := figures.get("chosen_by_validation"):
+        shares = {one["name"]: f"{one['weight']:.2f}" for one in figures["members"]}
+        found.append(f"{'sum of kernels':<20} weight  member (AUC on validation edges)")
+        rows = ((shares.get(name, "–"), name, auc) for name, auc in tried.items())
+        found += [f"{'':<20} {share:>6}  {name} ({auc:.2f} %)" for share, name, auc in rows]
+    if "test" not in figures:
+        return [*found, "no edge was kept for a test"]
     for name, title in TITLES.items():
         if f"{name}_mean" not in figures["test"]:
             found.append(f"{title:<20} none: there are too few non-edges to rank among")
@@ -56,12 +64,14 @@ def link_baselines(split: EdgeSplit) -> dict[str, dict[str, float]]:
     tested = (split.test, split.test_negatives)
     if not all(map(len, tested)):
         return {}
-    degrees = np.maximum(split.graph.adjacency.astype(bool).sum(axis=1), 2)
-    shared = sparse.csr_array(split.graph.adjacency.astype(bool) / np.sqrt(np.log(degrees))[None])
+    edges = split.graph.adjacency.astype(bool)
+    degrees = np.maximum(edges.sum(axis=1), 2)
+    shared = sparse.csr_array(edges / np.sqrt(np.log(degrees))[None])
     features = split.graph.features
     cosines, rows = (_products, unit_rows(features)) if sparse.issparse(features) else (_cosines, features)
     scores = {
         "edges": [_products(shared, pairs) for pairs in tested],
+        "common_neighbours": [_products(edges.astype(np.float64), pairs) for pairs in tested],
         "features": [cosines(rows, pairs) for pairs in tested],
     }
     figures = {name: link_metrics(*both) for name, both in scores.items()}

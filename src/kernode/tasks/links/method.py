@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from kernode.compute.draws import NOISE, Draws, Dropout
 from kernode.compute.sparse import pair_products
 from kernode.compute.stack import Parameters, take, under_prefix
 from kernode.compute.tensor_options import TensorOptions
-from kernode.config import changed
+from kernode.config import LATER, changed, require_setting
 from kernode.errors import InputError, bad_setting
 from kernode.losses import LinkCrossEntropy
 from kernode.models.method import KernelMethod
@@ -27,14 +27,19 @@ class LinkMethod(KernelMethod):
     - ``scaled``: σ(a K + b) instead, with a and b learned: a normalised kernel needs room beyond ±1.
     - ``variational``: the map gives means and log-deviations side by side (VGAE, Kipf & Welling 2016);
       links are read from the means, training from a draw around them, with a KL term.
+    - ``edge_folds``: the training edges in so many parts. An epoch learns the edges of one part, and its
+      operator has the other parts only, as it lacks the edges that are predicted later (MaskGAE, Li et al.
+      2023). 1: all edges are learned, and all are in the operator (the paper's).
     """
 
     scaled: bool = False
     variational: bool = False
     loss: LinkCrossEntropy = LinkCrossEntropy()
+    edge_folds: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_setting(self.edge_folds >= 1, "edge_folds", "at least 1", self.edge_folds)
         width = getattr(self.map.unwrapped, "outputs", 0)
         if self.variational and width is not None and width % 2:
             raise bad_setting("outputs", "even, for means and deviations side by side", width)

@@ -40,6 +40,8 @@ class LinkModel(Model):
     split_seed: int | None = field(default=None, metadata=FACT)  # of the split; None: the split was given
     all_edges: bool = field(default=False, metadata=FACT)  # whether every edge trained, and none was held out
     held_out: np.ndarray | None = field(default=None, metadata=ARRAY)  # m × 2 edges, where a split was given
+    # Of a sum of kernels: name, share of the log-odds and validation AUC of each member.
+    members: tuple[dict[str, Any], ...] = field(default=(), metadata=FACT | {"read": tuple})
 
     @classmethod
     def upgraded(cls, facts: dict[str, Any]) -> dict[str, Any]:
@@ -87,7 +89,12 @@ class LinkModel(Model):
         held = "every edge, none held out" if self.all_edges else "the training edges of a split"
         lines = super().summary()
         lines.insert(2, ("trained on", held))
-        if (figure := self.validated("auc")) > 0:
+        if self.members:
+            shares = (f"{one['weight']:.2f} {one['name']}" for one in self.members)
+            tried = (f"{name} {auc:.1f} %" for name, auc in (self.chosen_by_validation or {}).items())
+            lines.append(("sum of kernels", ", ".join(shares)))
+            lines.append(("members alone", f"{', '.join(tried)} (validation AUC)"))
+        elif (figure := self.validated("auc")) > 0:
             lines.append(("validation", f"{figure:.2f} % AUC (optimistic: used for selection)"))
         return lines
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.draws import Dropout
+from kernode.compute.sharing import shared
 from kernode.compute.stack import Parameters
 from kernode.errors import InputError
 from kernode.graph import Graph
@@ -45,6 +46,14 @@ class LinkLearner(KernelLearner):
         super().__init__(task, method, training, prepared, replicas)
         device, split = task.run.options.device, task.split
         self.pairs: EdgePairs = method.loss.prepare(split.graph, device, task.others)
+        self.folds = [(prepared, self.pairs)]  # of which each epoch learns one: the map's inputs, and edges
+        count = min(method.edge_folds, split.graph.n_edges)
+        if count > 1:
+            parts = shared(split.graph, ("edge folds", count), lambda: edge_folds(split.graph, count))
+            self.folds = [
+                (method.map.prepare(rest, task.run.options), replace(self.pairs, edges=edges.to(device)))
+                for rest, edges in parts
+            ]
         self.validation = torch.tensor(split.validation, device=device)[None]
         self.validation_negatives = torch.tensor(split.validation_negatives, device=device)[None]
         self._reuses_evaluation = (
@@ -52,19 +61,27 @@ class LinkLearner(KernelLearner):
             and _can_be_held(self.parameters, task)
             and not self.capturable
             and self.average is None
+            and len(self.folds) == 1
         )
         self._evaluated: tuple[Tensor, int] | None = None  # g with its gradient, at which parameters' version
+
+    @property
+    def capturable(self) -> bool:  # type: ignore[override]
+        """Not with several folds, since epochs differ."""
+        return super().capturable and self.method.edge_folds == 1
 
     def losses(self, epoch: int | Tensor) -> dict[str, Tensor]:
         """Cross-entropy (Eq. 15) on edges and as many non-edges, and a variational method's divergence."""
         draws, divergence = self.draws.at(epoch), None
         evaluated, self._evaluated = self._evaluated, None
+        # Where an epoch is a tensor, of a captured step, there is one fold.
+        prepared, pairs = self.folds[int(epoch) % len(self.folds) if len(self.folds) > 1 else 0]
         if evaluated is not None and evaluated[1] == self.optimiser.flat._version:
             embedded = evaluated[0]  # no parameter has changed since: half of the forward passes
         else:
-            embedded, divergence = self.method.embed(self.parameters, self.prepared, self.dropout.at(draws))
+            embedded, divergence = self.method.embed(self.parameters, prepared, self.dropout.at(draws))
         loss = self.method.loss(
-            self.pairs, lambda pairs: self.method.logits(self.parameters, embedded, pairs), draws
+            pairs, lambda some: self.method.logits(self.parameters, embedded, some), draws
         )
         return {"loss": loss if divergence is None else loss + divergence}
 
@@ -83,6 +100,20 @@ class LinkLearner(KernelLearner):
                 "validation_auc": auc(linked, others),
                 "validation_loss": self.method.loss.on(linked, others),
             }
+
+
+def edge_folds(graph: Graph, count: int) -> list[tuple[Graph, Tensor]]:
+    """The graph without each of so many parts of its edges, and the edges of that part: m × 2."""
+    upper = sparse.triu(graph.adjacency, format="coo")
+    edges = np.column_stack([upper.row, upper.col]).astype(np.int64)
+    # The same for every replica, so that each gives what it gives alone.
+    fold = np.random.Generator(np.random.PCG64(0)).permutation(len(edges)) % count
+    found = []
+    for number in range(count):
+        kept = fold != number
+        rest = sparse.csr_array((upper.data[kept], tuple(edges[kept].T)), shape=upper.shape)
+        found.append((with_edges(graph, from_upper(rest)), torch.from_numpy(edges[~kept])))
+    return found
 
 
 @dataclass(frozen=True)
@@ -139,6 +170,11 @@ class LinkTask(Task["LinkModelOnGraph"]):
     def sizes(self) -> dict[str, int]:
         """Training edges."""
         return {"edges": self.graph.n_edges}
+
+    @property
+    def validates(self) -> bool:
+        """Whether there are validation edges and non-edges."""
+        return bool(len(self.split.validation) and len(self.split.validation_negatives))
 
     def fitted(
         self, method: LinkMethod, training: Training, trained: Trained, **about: Any
