@@ -27,15 +27,16 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
     """Learns a kernel on the nodes of a graph and classifies nodes with it.
 
     Start from a ``variant`` and change what you like; None leaves a part or a setting as it is there. The
-    default, "auto", tries six variants and keeps the one that validates best. With ``replicas`` > 1 that many
-    models train together, with seeds ``random_state`` + i, and answers are the mean over them. Without
-    validation nodes method and number of epochs are chosen by cross-validation over folds, which train
-    together, too; the choice is then trained again on all nodes.
+    default, "auto", learns a sum of kernels, with members and weights by validation; "fast" trains the best
+    of six, "instant" none, "best" all. With ``replicas`` > 1 that many models train together, with seeds
+    ``random_state`` + i, and answers are the mean over them. Without validation nodes members and number of
+    epochs are chosen by cross-validation over folds, which train together, too; the choice is then trained
+    again on all nodes.
 
     X is a list of nodes, by index or by name; the graph is a keyword of ``fit``, and answers are about it
     unless another with the same feature columns is given.
 
-    - ``variant``: "auto" or a name in :data:`kernode.VARIANTS`.
+    - ``variant``: "auto", "best", "fast", "similarity", or a name in :data:`kernode.VARIANTS`.
     - ``map``, ``kernel``, ``loss``, ``training``: a part in place of the variant's, or a mapping of settings
       to change in it: ``map=kn.maps.GAT(64)``, ``loss=kn.losses.Hinge(margin=0.5)``,
       ``training={"dropout": 0.8}``.

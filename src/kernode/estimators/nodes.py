@@ -68,8 +68,8 @@ class NodeKernelEstimator(KernelEstimator):
 
         X: names, indices (:func:`kernode.positions` where names are integers, too), or a mask of all nodes.
 
-        ``validation``: nodes that choose the epoch and, for "auto", the method, with the graph's own labels,
-        or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it trains.
+        ``validation``: nodes that choose epochs and, for "auto", members and weights, with the graph's own
+        labels, or a pair (nodes, classes). Without them X chooses, fold by fold, and then all of it trains.
 
         Without X the graph's own classes are split into training, validation and test nodes by ``split``: as
         :func:`kernode.load` takes it, a file, a :class:`~kernode.Split`, or a list with one for each replica.
