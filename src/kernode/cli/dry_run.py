@@ -14,8 +14,8 @@ from kernode.compute.machine import readable
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.models.fit import rungs
 from kernode.search.estimate import Estimate, estimate
-from kernode.tasks.classes.sum import RUNGS
-from kernode.tasks.classes.variants import WORDS, candidates, is_sum
+from kernode.tasks.classes.sum import RUNGS, affordable
+from kernode.tasks.classes.variants import BEST, WORDS, candidates, is_sum
 from kernode.training.run import Run
 
 
@@ -30,25 +30,48 @@ def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOpti
         key = sizes.known_as or (WORDS if sizes.filled is not None else "")
         tried = candidates(variant, key, model._changes)
         tried = {name: pair for name, pair in tried.items() if not pair[0].closed_form} or tried
+        thorough = variant.lower() == BEST or options.device.type == "cuda"
+        if is_sum(variant) and not thorough:
+            tried = affordable(tried, sizes) or tried
         found = {name: estimate(sizes, *settings, one_run) for name, settings in tried.items()}
+    if is_sum(variant):
+        rounds = [] if thorough else [(epoch, left) for epoch, left in RUNGS if left < len(found)]
+    else:
+        rounds = rungs(len(found))
+    whole = _total(list(found.values()), rounds) if all(one.seconds for one in found.values()) else None
     if output.json:
         first, *others = ({"variant": name, **one.to_json()} for name, one in found.items())
-        print_json(first | ({"then": others} if others else {}))
+        print_json(
+            first
+            | ({"then": others, "seconds_at_most": round(whole, 1) if whole else None} if others else {})
+        )
         return
     if len(found) == 1:
         _print(next(iter(found.values())), variant)
     else:
         _print_several(found, variant)
         is_added = is_sum(variant)
-        rounds = (
-            [(epoch, left) for epoch, left in RUNGS if left < len(found)] if is_added else rungs(len(found))
-        )
         kept = [(epoch, f"{left} continue" if left > 1 else "one continues") for epoch, left in rounds]
         steps = [f"after {epoch} epochs the best {best}" for epoch, best in kept]
         steps += ["then their kernels are summed"] * is_added
         say(f"{variant} trains these together: {', '.join(steps)}.")
+        if whole is not None:
+            say(f"[bold]In all at most {_time(whole)}; members mostly stop earlier.[/]")
     if sizes.graph is None:
         say("Time: not predicted, since the graph is still to be made or fetched.")
+
+
+def _total(methods: list[Estimate], rounds: list[tuple[int, int]]) -> float:
+    """Seconds of all methods at most: after each round the most expensive ones go on."""
+    seconds = sum(one.seconds["preparing"] + one.seconds["evaluating"] for one in methods if one.seconds)
+    left = sorted(methods, key=lambda one: -one.seconds["total"] if one.seconds else 0.0)
+    before = 0
+    for epoch, count in [*rounds, (max(one.training.epochs for one in methods), 0)]:
+        for one in left:
+            more = max(0, min(epoch, one.training.epochs) - before)
+            seconds += more * (one.seconds["epoch"] if one.seconds else 0.0)
+        left, before = left[:count], epoch
+    return seconds
 
 
 def _print_several(found: dict[str, Estimate], variant: str) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from scipy import sparse
 
 from kernode.compute.sharing import sharing
 from kernode.compute.stack import Parameters, take
@@ -19,6 +18,7 @@ from kernode.config import Config
 from kernode.errors import warn
 from kernode.graph import Graph
 from kernode.graph.share import GraphShare
+from kernode.io.sizes import GraphSizes
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
@@ -218,15 +218,13 @@ def fit_sum(
 def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Candidates:
     """Return the members that the graph's size, the machine and the ranks allow."""
     graph: Any = task.graph
-    x = graph.features
-    entries = graph.adjacency.nnz + (x.nnz if sparse.issparse(x) else x.size)
-    large = entries > _LARGE and task.run.options.device.type == "cpu"
     found = {
         name: (method, training)
         for name, (method, training) in candidates.items()
         if not (isinstance(graph, GraphShare) and not method.map.takes_shares)
-        and (thorough or not (name in COSTLY or (large and not _is_cheap(method))))
     }
+    if not thorough:
+        found = affordable(found, GraphSizes.of(graph))
     if len(found) < len(candidates) and found:
         left = ", ".join(name for name in candidates if name not in found)
         why = (
@@ -236,9 +234,16 @@ def _in_reach(task: NodeTask, candidates: Candidates, *, thorough: bool) -> Cand
     return found or candidates
 
 
-def _is_cheap(method: Any) -> bool:
-    """Return whether two cores can train a member on a large graph."""
-    return method.closed_form or isinstance(method.map.unwrapped, HopSum)
+def affordable(candidates: Candidates, sizes: GraphSizes) -> dict[str, tuple[Any, Training]]:
+    """Return the members that two cores can train on a graph of such sizes in minutes."""
+    x = sizes.filled if sizes.filled is not None else sizes.nodes * sizes.features
+    large = sizes.entries + x > _LARGE
+    return {
+        name: (method, training)
+        for name, (method, training) in candidates.items()
+        if name not in COSTLY
+        and not (large and not method.closed_form and not isinstance(method.map.unwrapped, HopSum))
+    }
 
 
 def fit_members_again(task: NodeTask, chosen: NodeModel) -> NodeModelOnGraph:
