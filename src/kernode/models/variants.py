@@ -113,11 +113,9 @@ class Catalogue:
                 return {found: self.configure(found, dataset, combined(by_part(**own), changes))}
         possible, refused = {}, []
         for one in choice.candidates:
-            own = changes
-            if choice.sums and self[one].method.closed_form and isinstance(changes.get("training"), Mapping):
-                # It has no epochs to select by a figure, which selects weights as well.
-                own = {**changes, "training": dict(changes["training"])}
-                own["training"].pop("select_by", None)
+            # In a sum settings of training are for the members that are trained.
+            untrained = choice.sums and self[one].method.closed_form
+            own = {part: change for part, change in changes.items() if not (untrained and part == "training")}
             try:
                 method, training = self.configure(one, dataset, own, tuned=tuned)
                 if "patience" not in flat(changes):

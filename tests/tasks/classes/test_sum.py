@@ -138,7 +138,10 @@ def test_greedy_selection_is_the_slow_and_obvious_one(seed):
 
 def test_a_sum_is_saved_extended_and_used_elsewhere(tmp_path):
     graph = random_graph(1)
-    model = kn.NodeKernelClassifier("auto", epochs=20).fit(np.arange(30), graph.labels[:30], graph=graph)
+    model = kn.NodeKernelClassifier(
+        "auto", epochs=20, loss={"margin": 0.1}
+    )  # all members can be used elsewhere
+    model.fit(np.arange(30), graph.labels[:30], graph=graph)
     assert isinstance(model.model_.method, KernelSum)
     assert sum(one.weight for one in model.model_.method.members) == pytest.approx(1)
     read = kn.load_model(model.save(tmp_path / "m.safetensors", with_graph=True))
