@@ -15,6 +15,7 @@ from graphs import CLUSTERS, rare_graph
 from kernode.io import write_npz
 from kernode.models.fit import fit_candidates
 from kernode.tasks.classes.calibration import Calibration, Tempering
+from kernode.tasks.classes.evaluation import calibration_report
 from kernode.tasks.classes.sum import fit_sum, greedy_counts
 from kernode.tasks.classes.task import NodeTask
 from kernode.tasks.classes.threshold import best_threshold
@@ -240,6 +241,15 @@ def test_probabilities_that_are_far_off_are_an_alarm_in_every_report(by_recall):
 
     page = render(Contents(EvaluationData.of(on, layout="pca")), "title")
     assert 'role="alert">The probabilities are not to be trusted' in page
+
+
+@pytest.mark.parametrize("m", [600, 1000])
+def test_an_alarm_begins_at_five_times_what_chance_explains(m):
+    random = np.random.default_rng(m)
+    p = random.uniform(0.7, 1, m)
+    wrong = (random.random(m) > p - 0.2).astype(int)
+    found = calibration_report(None, np.stack([p, 1 - p], axis=1)[None], np.arange(m)[None], wrong[None])
+    assert (m == 1000) == (found["error_mean"] > 5 * found["by_chance"]) == (found["alarm"] is not None)
 
 
 def test_commands_take_the_score_and_the_threshold_and_rank_nodes(command, tmp_path, monkeypatch):
