@@ -56,10 +56,12 @@ def test_a_file_of_hers_that_is_no_checkpoint_stays(workspace):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", [3, 22, 26])
-def test_ctrl_c_and_resume_give_what_one_run_gives(workspace, pressing, at):
-    """Ctrl-C in the first method, in the sixth, and while all labels train."""
-    run = RUN.replace("--epochs 8", "--epochs 4")
+@pytest.mark.parametrize(
+    ("variant", "at"), [("fast", 3), ("fast", 22), ("fast", 26), ("auto", 3), ("auto", 30), ("auto", 34)]
+)
+def test_ctrl_c_and_resume_give_what_one_run_gives(workspace, pressing, variant, at):
+    """Ctrl-C in the first method, in the last, and while all labels train."""
+    run = f"{RUN.replace('--epochs 8', '--epochs 4')} --variant {variant}"
     line = f"{run} --all-labels --checkpoint run.safetensors -o model.safetensors"
     assert workspace.kernode(f"{run} --all-labels --quiet -o whole.safetensors").status == 0
     pressing(at)
