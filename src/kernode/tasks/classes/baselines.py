@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from kernode.compute.chunks import chunks
@@ -33,7 +34,7 @@ from kernode.progress import report_progress
 from kernode.tasks.classes.kernel_ridge import Instant
 from kernode.tasks.classes.method import head_probabilities
 from kernode.tasks.classes.propagation import edge_step, known_labels, spread
-from kernode.tasks.classes.sum import KernelSum, member_parameters
+from kernode.tasks.classes.sum import member_parameters
 from kernode.tasks.classes.task import LabelledNodes
 
 if TYPE_CHECKING:
@@ -87,14 +88,12 @@ class _Questions:
         """Features for trees, n × k: as they are, or their main components."""
         if not self.wide:
             return self.graph.features
-        from sklearn.decomposition import TruncatedSVD
-
         x = base_features(self.graph)
         some = x[np.random.Generator(np.random.PCG64(0)).permutation(x.shape[0])[:_SVD_NODES]]
         k = min(_COMPONENTS, *(size - 1 for size in some.shape))
         if k < 1:
             return x.toarray() if sparse.issparse(x) else x
-        return TruncatedSVD(k, n_iter=2, random_state=0).fit(some).transform(x)
+        return x @ randomized_svd(some, k, n_iter=2, random_state=0)[2].T
 
     @cached_property
     def with_neighbours(self) -> np.ndarray:
@@ -119,8 +118,16 @@ class _Questions:
             "features": (entries * m, _MOST / entries),
             "edges": (self.graph.adjacency.nnz * c, m),
             "boosting": (_MOST * m / max(1, boosted), boosted),
-            "instant": (m * d * d / 1000, _LARGEST / d - self.tested.shape[1]),
+            "instant": (m * d * d / 1000, _LARGEST / d - self.tested.shape[1])
+            if self.member is None
+            else (0, m),
         }
+
+    @property
+    def member(self) -> int | None:
+        """Which member of the model is the untrained kernel, fitted already."""
+        members = () if self.on is None else getattr(self.on.model.method, "members", ())
+        return next((at for at, one in enumerate(members) if one.method == Instant()), None)
 
 
 def baselines(
@@ -290,9 +297,7 @@ def _by_edges(asked: _Questions, train: np.ndarray, labels: np.ndarray, row: int
 
 def _by_kernel(asked: _Questions, train: np.ndarray, labels: np.ndarray, row: int) -> Settings:
     """The variant "instant": of a sum its fitted member, where it has one."""
-    on = asked.on
-    members = on.model.method.members if on is not None and isinstance(on.model.method, KernelSum) else ()
-    at = next((m for m, one in enumerate(members) if one.method == Instant()), None)
+    on, at = asked.on, asked.member
     if on is not None and at is not None:
         block = on.g.split(on.model.method.kernel.widths, dim=-1)[at]
         own = member_parameters(on.parameters, at)
