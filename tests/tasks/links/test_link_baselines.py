@@ -23,6 +23,7 @@ def test_baselines_are_loops_over_pairs():
         return x[u] @ x[v] / np.linalg.norm(x[u]) / np.linalg.norm(x[v])
 
     found = link_baselines(split)
+
     def common_neighbours(u, v):
         return (a[u] & a[v]).sum()
 
