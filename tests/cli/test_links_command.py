@@ -9,6 +9,7 @@ import kernode as kn
 from commands import fails
 from kernode import storage
 from kernode.io import load_graph
+from kernode.tasks.links.variants import MEMBERS
 
 QUICK = ("--replicas", "2", "--set", "run.device=cpu", "-q")
 
@@ -21,12 +22,18 @@ def test_json_is_one_object_with_the_variant(kernode, graph_file):
     assert (report["variant"], report["replicas"], report["epochs"]) == ("auto", 2, 3)
     assert report["model"] == "clusters-links-auto.safetensors"
     assert (report["notes"], report["repairs"]) == (["made undirected"], [])
+    assert set(report["chosen_by_validation"]) == set(report["epochs_tried"]) == set(MEMBERS)
+    assert sum(one["weight"] for one in report["members"]) == pytest.approx(1, abs=1e-3)
+    assert all(set(one) == {"name", "weight", "validation"} for one in report["members"])
+    assert {"edges", "common_neighbours", "features"} == set(report["baselines"])
 
 
 def test_people_read_the_figures(kernode, graph_file):
     _, out, _ = kernode("links", graph_file, *QUICK, "--epochs", 3, "--seed", 4)
     assert "clusters · links by auto · 2 replicas, seeds 4-5" in out
     assert "test AUC" in out
+    assert "weight  member (AUC on validation edges)" in out
+    assert "common neighbours" in out
 
 
 @pytest.mark.parametrize("variant", ["kernel", "gae"])

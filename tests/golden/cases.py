@@ -142,7 +142,8 @@ def trained(release, name):
     if name == "embedding":
         return summary(fit_embedding(precision=64).model_.parameters)
     if name.startswith("links-"):
-        return summary(fit_links(name.removeprefix("links-"), precision=64).model_.parameters)
+        variant = {"auto": "fast"}.get(link := name.removeprefix("links-"), link)  # what it was then
+        return summary(fit_links(variant, precision=64).model_.parameters)
     variant, changes = NODES[release][name]
     return summary(fit_nodes(variant, precision=64, **changes).model_.parameters)
 

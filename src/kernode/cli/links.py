@@ -16,7 +16,8 @@ def links(
     variant: Annotated[
         str | None,
         option(
-            "auto (kernel while validation rises), kernel (g_θ and dot product), kernel-tuned, "
+            "auto (a sum of kernels), fast (one kernel, while validation rises), kernel (g_θ and dot "
+            "product), kernel-tuned, masked, masked-near, masked-standardized, masked-deep, smoothed, "
             "embedding (for vectors of nodes), gae or vgae (Kipf & Welling 2016).",
             show_default="auto, with --all-edges embedding",
         ),
@@ -30,7 +31,7 @@ def links(
     """Train a link predictor, print test figures, save the model.
 
     It is trained on 85 % of the edges; AUC, AP, Hits@k and MRR are those of 10 %. 5 % of the edges choose
-    the epoch, and all parts have as many non-edges (VGAE's split).
+    epochs and weights, and all parts have as many non-edges (VGAE's split).
 
     Example: [bold]kernode links cora --variant gae --replicas 10[/]
 

@@ -34,9 +34,8 @@ def test_the_kernel_is_the_weighted_sum_of_kernels_that_are_trained_alone(links)
     alone = [kn.LinkPredictor(name, **SETTINGS).fit(SPLIT).kernel_ for name in MEMBERS]
     pairs = np.concatenate([SPLIT.validation, SPLIT.validation_negatives])
     linked = np.arange(len(pairs)) < len(SPLIT.validation)
-    values = np.stack(
-        [kernel.pairs(kn.positions(pairs[:, 0]), kn.positions(pairs[:, 1])) for kernel in alone]
-    )
+    ends = [kn.positions(column) for column in pairs.T]
+    values = np.stack([kernel.pairs(*ends) for kernel in alone])
     shares, scales = shares_of(values.astype(float), linked)
     weights = shares * scales / (shares @ scales)
     expected = sum(weight * kernel.gram() for weight, kernel in zip(weights, alone, strict=True))

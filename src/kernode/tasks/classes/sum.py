@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,6 +34,7 @@ from kernode.models.fit import (
     log_start,
     within_memory,
 )
+from kernode.models.greedy import greedy_counts
 from kernode.models.method import KernelMethod
 from kernode.progress import log_event
 from kernode.tasks.classes.calibration import Tempering, calibration_of
@@ -48,9 +49,7 @@ if TYPE_CHECKING:
     from kernode.tasks.classes.task import LabelledNodes, NodeTask
 
 RUNGS = ((40, 7), (120, 5))  # after so many epochs, so many members go on
-_ROUNDS = 25  # of greedy selection
 _LARGE = 5 * 10**6  # entries of A and X, beyond which two cores train sums over hops alone
-_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -142,12 +141,12 @@ def portable(model: NodeModel) -> NodeModel:
     left_out = ", ".join(one.name for at, one in enumerate(model.method.members) if at not in kept)
     warn(f"{left_out} of the sum learned about one graph: the other members answer about another graph.")
     total = sum(one.weight for one in members)
-    parameters = renumbered([member_parameters(model.parameters, at) for at in kept])
+    parameters = _renumbered([member_parameters(model.parameters, at) for at in kept])
     sums = tuple(replace(one, weight=one.weight / total) for one in members)
     return replace(model, method=KernelSum(sums), parameters=parameters)
 
 
-def renumbered(members: Sequence[Parameters]) -> Parameters:
+def _renumbered(members: Sequence[Parameters]) -> Parameters:
     """Parameters of members as those of their sum."""
     found = {}
     for at, own in enumerate(members):
@@ -304,7 +303,7 @@ def assembled(
     model = replace(
         trained.model,
         method=KernelSum(members),
-        parameters=renumbered([on.model.parameters for on in chosen]),
+        parameters=_renumbered([on.model.parameters for on in chosen]),
         seconds=sum(on.model.seconds for on in chosen),
         calibration=None,
         **about,
@@ -337,43 +336,3 @@ def _calibrated(on: NodeModelOnGraph, nodes: LabelledNodes) -> np.ndarray:
     found = on.probabilities(nodes.validation)
     calibration = on.model.calibration
     return found if calibration is None else calibration.together(found)
-
-
-def greedy_counts(
-    probabilities: np.ndarray,
-    truth: np.ndarray,
-    first: np.ndarray | None = None,
-    score: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-) -> np.ndarray:
-    """Count how often greedy selection with replacement takes each member (Caruana et al. 2004): M.
-
-    ``probabilities``: of the validation nodes by each member, M × r × v × c; ``truth``: their classes, q × v
-    (−1: none of them). Each round takes the member with which the mean of all that were taken has the lowest
-    log-loss, or the highest ``score`` (of r × v × c and q × v: r); of all rounds the best one counts.
-    Replicas that share nodes answer together.
-    ``first``: which members the first may be, all if None: a sum is to have one that other graphs take, too.
-
-    >>> good, bad = np.array([[[[0.9, 0.1], [0.2, 0.8]]]]), np.array([[[[0.1, 0.9], [0.8, 0.2]]]])
-    >>> greedy_counts(np.concatenate([bad, good]), np.array([[0, 1]])).tolist()
-    [0, 1]
-    """
-    members = probabilities.mean(axis=1, keepdims=True) if len(truth) == 1 else probabilities
-    if score is None:
-        known = truth >= 0
-        members = np.take_along_axis(members, np.where(known, truth, 0)[None, ..., None], axis=-1)[..., 0]
-        members = members[:, known]  # M × all validation nodes: probabilities of the true classes
-    counts = np.zeros(len(members), int)
-    best, kept, total = np.inf, counts, np.zeros(members.shape[1:])
-    for taken in range(1, _ROUNDS + 1):
-        if score is None:
-            losses = -np.log((total + members) / taken + _TINY).mean(axis=1)
-        else:
-            losses = np.array([-score((total + one) / taken, truth).mean() for one in members])
-        if taken == 1 and first is not None and first.any():
-            losses[~first] = np.inf
-        at = int(losses.argmin())
-        total, counts = total + members[at], counts.copy()
-        counts[at] += 1
-        if losses[at] < best - 1e-9:
-            best, kept = float(losses[at]), counts
-    return kept

@@ -12,12 +12,13 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from kernode.compute.sharing import sharing
+from kernode.compute.stack import under_prefix
 from kernode.graph import positions
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.maps.concat import Members
 from kernode.models.fit import Candidates, check_checkpoints, fit_candidates, within_memory
+from kernode.models.greedy import greedy_counts
 from kernode.progress import log_event
-from kernode.tasks.classes.sum import greedy_counts, renumbered
 from kernode.tasks.links.method import LinkMethod
 from kernode.training.loop import DivergedError
 
@@ -76,12 +77,14 @@ def summed(task: LinkTask, fitted: Mapping[str, LinkModelOnGraph], **about: Any)
     chosen = [on[at] for at in kept]
     model, replicas = chosen[0].model, task.run.replicas
     scale, offset = platt(weights @ kernels, linked)
-    read = {"log_scale": np.log(max(scale, _LEAST)), "offset": offset}
-    parameters = renumbered(
-        [{k: v for k, v in one.model.parameters.items() if k not in read} for one in chosen]
-    )
-    for name, value in read.items():
-        parameters[name] = torch.full((replicas,), float(value), dtype=task.run.options.dtype)
+    parameters = {
+        f"{kind}.{at}.{name}": value
+        for at, one in enumerate(chosen)
+        for kind in ("map", "kernel")
+        for name, value in under_prefix(one.model.parameters, f"{kind}.").items()
+    }
+    for name, number in (("log_scale", np.log(max(scale, _LEAST))), ("offset", offset)):
+        parameters[name] = torch.full((replicas,), float(number), dtype=task.run.options.dtype)
     maps, bases = zip(*((one.model.method.map, one.model.method.kernel) for one in chosen), strict=True)
     widths = tuple(int(one.g.shape[-1]) for one in chosen)
     weighted = WeightedSum(bases, widths, tuple(float(weights[at]) for at in kept))
@@ -95,9 +98,8 @@ def summed(task: LinkTask, fitted: Mapping[str, LinkModelOnGraph], **about: Any)
         seconds=sum(one.model.seconds for one in on),
         **about,
     )
-    return replace(
-        chosen[0], model=model, known_g=torch.cat([one.g for one in chosen], dim=-1), prepared=None
-    )
+    g = torch.cat([one.g for one in chosen], dim=-1)
+    return replace(chosen[0], model=model, known_g=g, prepared=None)
 
 
 def shares_of(kernels: np.ndarray, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
