@@ -163,7 +163,7 @@ def test_a_damaged_result_is_named(tmp_path):
     cell = next(read_paper_table("table2").cells())
     path = Results(tmp_path).save(cell, {"test": {}})
     path.write_text(path.read_text().replace("sums", "sum"))
-    with pytest.raises(FileError, match="other settings than its name says"):
+    with pytest.raises(FileError, match="other settings than its name"):
         Results(tmp_path).find(cell)
     path.write_text("{")
     with pytest.raises(FileError, match="is not a stored result"):

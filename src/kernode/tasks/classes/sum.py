@@ -172,6 +172,7 @@ def fit_sum(
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
     answered: dict[str, float] = {}  # validation figure of what has a closed form
+    seconds: list[float] = []
     started = time.perf_counter()
     with sharing(), cpu_threads(run.threads) as threads:
         log_start(task, " and ".join(candidates), candidates, threads)
@@ -185,16 +186,18 @@ def fit_sum(
                 found = fitted[name].probabilities(task.nodes.validation)
                 own = accuracy(found.argmax(axis=-1), labels) if scorer is None else scorer(found, labels)
                 answered[name] = float(own.mean())
-                if len(answered) == 1 < len(candidates):
-                    seconds, left = time.perf_counter() - started, len(candidates) - 1
-                    figure = "accuracy" if scorer is None else figure_name(scorer.name)
-                    said = f"{answered[name]:.1f} % {figure} on validation nodes after {seconds:.1f} s"
-                    said = f"{name}: {said}; training {left} more members"
-                    log_event("first answer", said, member=name, validation=round(answered[name], 4))
-                    for one in run.callbacks:
-                        one.on_message(said)
+                seconds.append(time.perf_counter() - started)
             else:
                 loops[name] = begin_candidate(task, name, name, method, training)
+        if answered and loops:
+            (name, value), figure = (
+                next(iter(answered.items())),
+                "accuracy" if scorer is None else figure_name(scorer.name),
+            )
+            said = f"{name}: {value:.1f} % {figure} on validation nodes after {seconds[0]:.1f} s"
+            log_event("first answer", said, member=name, validation=round(value, 4))
+            for one in run.callbacks:
+                one.on_message(f"{said}; training {len(loops)} more members")
         loops, tried, epochs = halved(loops, () if thorough else RUNGS)
         tried, epochs = tried | answered, epochs | dict.fromkeys(answered, 0)
         for name, loop in loops.items():
