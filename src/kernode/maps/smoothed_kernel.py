@@ -157,8 +157,6 @@ def base_features(graph: Graph) -> Any:
             rarity = np.log((1 + x.shape[0]) / (1 + np.bincount(x.indices, minlength=x.shape[1]))) + 1
             x = x @ sparse.diags_array(rarity)
         return sparse.csr_array(unit_rows(x))
-    largest = np.abs(x).max(axis=0, initial=0)
-    x = x / np.where(largest > 0, largest, 1)  # squares would be beyond what a float holds
     spread = x.std(axis=0)
     return unit_rows((x - x.mean(axis=0)) / np.where(spread > 0, spread, 1))
 

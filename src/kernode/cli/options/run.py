@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernode.training.checkpoint import Checkpoint
 
 # Default number of replicas. On a large graph one takes minutes on a CPU, and three show the spread, too; in
-# a sum of kernels the members vary as replicas do.
+# a sum of kernels the members vary as replicas do, and there one does.
 _RUNS, _FEW_RUNS, _LARGE = 10, 3, 500_000
 
 LayoutOption = Annotated[str, option("Layout of the nodes: tsne or pca.")]
@@ -83,7 +83,7 @@ class FitOptions:
         int | None,
         option(
             "Replicas with seeds S, S+1, …, trained together.",
-            show_default=f"{_RUNS}; of a sum, or with {_LARGE:,} feature values on a CPU: {_FEW_RUNS}",
+            show_default=f"{_RUNS}, of a sum {_FEW_RUNS}; on large graphs on a CPU {_FEW_RUNS} and 1",
         ),
     ] = None
     seed: Annotated[int, option("S, the first replica's seed.")] = 0
@@ -102,9 +102,9 @@ class FitOptions:
         """The seeds of the replicas: as many as given, or as a graph of such sizes or a sum can afford."""
         from kernode.compute.replicas import seeds_from
 
-        usual = _FEW_RUNS if of_sum else _RUNS
+        usual, fewer = (_FEW_RUNS, 1) if of_sum else (_RUNS, _FEW_RUNS)
         if sizes is not None and options is not None and options.device.type == "cpu":
-            usual = _FEW_RUNS if (sizes.filled or sizes.nodes * sizes.features) > _LARGE else usual
+            usual = fewer if (sizes.filled or sizes.nodes * sizes.features) > _LARGE else usual
         return seeds_from(self.seed, usual if self.replicas is None else self.replicas)
 
     @contextmanager

@@ -22,6 +22,7 @@ from kernode.io.sizes import GraphSizes
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.maps.concat import Members
 from kernode.maps.hop_mlp import HopSum
+from kernode.maps.layers.features import require_room
 from kernode.metrics.accuracy import accuracy
 from kernode.metrics.scoring import Scorer, figure_name
 from kernode.models.fit import (
@@ -176,6 +177,7 @@ def fit_sum(
     started = time.perf_counter()
     with sharing(), cpu_threads(run.threads) as threads:
         log_start(task, " and ".join(candidates), candidates, threads)
+        require_room(task.graph.features, run.options)  # before it is squared
         for name, (method, training) in sorted(candidates.items(), key=lambda one: not one[1][0].closed_form):
             if run.is_over and fitted:
                 log_event("members", f"{name} is not tried: the time is over")
