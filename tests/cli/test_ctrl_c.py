@@ -49,7 +49,7 @@ NOTHING = "Nothing was written."
 LONG = {
     "fit, reading": (f"fit {BIG}", {"after": 0.4}, "Nothing was saved"),
     "fit, hops": (f"fit {BIG} --variant k3", {"at": TRAINING, "after": 0.1}, "Nothing was saved"),
-    "fit, epochs": ("fit cora --variant k3 --epochs 900", {"at": EPOCH}, "--checkpoint FILE would have kept"),
+    "fit, epochs": ("fit cora --variant k3 --epochs 900", {"at": EPOCH}, "use --checkpoint FILE"),
     "fit, kept": (
         "fit cora --variant k3 --replicas 2 --epochs 900 --checkpoint run.safetensors",
         {"at": '"epoch": 12,'}, "run.safetensors holds 1",
@@ -57,7 +57,7 @@ LONG = {
     "links": ("links cora --epochs 900", {"at": EPOCH}, "Nothing was saved"),
     "compare": ("compare cora --results r", {"at": EPOCH}, "0 of 7 comparisons are stored"),
     "compare, jobs": ("compare cora --results r --jobs 2", {"after": 3.0}, "0 of 7 comparisons are stored"),
-    "tune": ("tune cora --set run.study=s.db", {"at": EPOCH}, "What is done is in s.db"),
+    "tune": ("tune cora --set run.study=s.db", {"at": EPOCH}, "Finished trials are in s.db"),
     "shard": (f"data convert {MORE} -o parts", {"after": 0.3}, NOTHING),
     "dry run": ("fit cora --replicas 200 --dry-run", {"after": 0.5}, NOTHING),
     "similar": ("similar cora.safetensors 35", {"after": 0.02}, NOTHING),

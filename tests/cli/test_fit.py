@@ -147,7 +147,8 @@ def settings_in(part):
 )
 def test_every_option_reaches_the_model(kernode, graph_file, option, stored):
     quick = QUICK[:2] if "softmax" in option else QUICK  # softmax has no triplets
-    result = kernode("fit", graph_file, *quick, "--set", option, "--quiet", "-o", "m.safetensors")
+    words = ("--variant", "fast", *quick, "--set", option, "--quiet", "-o", "m.safetensors")
+    result = kernode("fit", graph_file, *words)
     assert result[0] == 0, result[2]
     facts = storage.read_tensors("m.safetensors", "model")[1]
     assert stored in list(settings_in({"training": facts["training"], "method": facts["method"]}))
