@@ -1,11 +1,13 @@
-"""The default classifier, with nothing set, on official splits: test figures, weights of the members, time.
+"""The default classifier, with nothing set: test figures, weights of the members, time.
 
     python benchmarks/default.py minesweeper.npz tolokers.npz squirrel_filtered.npz [--device auto]
+    python benchmarks/default.py cora citeseer --random 10 [--variant instant]
     python benchmarks/default.py amazon_photo.npz --split fixed.npz [--replicas 10] [--results results]
 
 The first graphs are those of Platonov et al. (ICLR 2023), whose files hold ten splits: members are trained
-once for each of them, and each split has weights of its own. The second form trains replicas on one split,
-of a file or by name ("fastgcn"), as `kernode fit` does. The figure is the accuracy, and with two classes the
+once for each of them, and each split has weights of its own. `--random` does the same on random splits
+60/20/20, those of `kernode compare`. `--split` trains replicas on one split, of a file or by name ("fastgcn"), as
+`kernode fit` does. The figure is the accuracy, and with two classes the
 area under the ROC curve. Test nodes are scored once.
 """
 
@@ -25,11 +27,13 @@ from sklearn.metrics import roc_auc_score
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.compute.tensor_options import TensorOptions
-from kernode.io import Split
+from kernode.io import Split, split_nodes
 from kernode.search.baselines import compared_method
-from kernode.search.compare import Trials, candidates_of, fit_choice
+from kernode.search.compare import Trials, candidates_of, fit_choice, pick_candidates
 from kernode.storage import write_whole
+from kernode.tasks.classes.evaluation import retrieval_of_run
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.variants import CHOICES
 
 
 def read_official(path: str | Path) -> tuple[kn.Graph, list[Split]]:
@@ -60,14 +64,14 @@ def weights(on: NodeModelOnGraph) -> dict[str, list[float]]:
     return {one.name: [round(one.weight, 4), one.validation] for one in on.model.method.members}
 
 
-def official(
+def on_splits(
     graph: kn.Graph, splits: Sequence[Split], variant: str = "auto", device: str = "auto"
 ) -> dict[str, Any]:
-    """Figures on official splits, each with a sum of its own."""
+    """Figures on several splits, each with a sum of its own."""
     started, options = time.perf_counter(), TensorOptions.of(32, device)
     method = compared_method(variant)
     trials = Trials(graph, candidates_of(method, graph), list(splits), options, name=graph.name)
-    found = fit_choice(trials, variant).trials
+    found = (fit_choice(trials, variant) if variant in CHOICES else pick_candidates(trials, None)).trials
     figures = [round(figure(one.on, split.test), 4) for one, split in zip(found, splits, strict=True)]
     return {
         "dataset": graph.name,
@@ -76,6 +80,10 @@ def official(
         "test": figures,
         "mean": round(float(np.mean(figures)), 4),
         "std": round(float(np.std(figures, ddof=1)), 4) if len(figures) > 1 else None,
+        "map": [
+            round((retrieval_of_run(one.on, 0, split.test) or [0.0])[0], 4)
+            for one, split in zip(found, splits, strict=True)
+        ],
         "members": [weights(one.on) for one in found] if variant == "auto" else [],
         "seconds": round(time.perf_counter() - started, 1),
         "machine": machine(options.device.type),
@@ -110,6 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("graphs", nargs="+", help=".npz files, or names of built-in data sets")
     parser.add_argument("--split", help="one split for replicas: a file, or fastgcn")
+    parser.add_argument("--random", type=int, help="so many random splits")
     parser.add_argument("--replicas", type=int, default=10)
     parser.add_argument("--variant", default="auto")
     parser.add_argument("--device", default="auto")
@@ -119,9 +128,13 @@ def main() -> None:
         if given.split:
             kind, (graph, split) = Path(given.split).stem, kn.load(name, given.split)
             found = fixed(graph, split, given.replicas, given.variant, given.device)
+        elif given.random:
+            kind, (graph, _) = "random", kn.load(name)
+            splits = split_nodes(graph, "0.6/0.2/0.2", range(given.random))
+            found = on_splits(graph, splits, given.variant, given.device)
         else:
             kind, (graph, splits) = "official", read_official(name)
-            found = official(graph, splits, given.variant, given.device)
+            found = on_splits(graph, splits, given.variant, given.device)
         path = given.results / "default" / f"{graph.name}-{kind}-{given.variant}.json"
         lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()]
         write_whole(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())

@@ -13,6 +13,7 @@ from table_text import TITLES, bolded, markdown, signed, spread
 
 from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.significance import paired
 from kernode.search.results import read_record
 
 Record = dict[str, Any]
@@ -22,7 +23,10 @@ def measurement_tables() -> dict[str, Callable[[], str]]:
     """All tables by name."""
     tables: dict[str, Callable[[], str]] = {
         "fast_fits": lambda: fast_fits([read_record(path) for path in (RESULTS / "fast").glob("*.json")]),
-        "official_splits": lambda: official_splits(_by_graph("default")),
+        "official_splits": lambda: official_splits(_of_default("official-auto")),
+        "random_splits": lambda: random_splits(
+            *(_of_default(f"random-{name}") for name in ("instant", "auto"))
+        ),
         "own_graphs": lambda: own_graphs(*(_rows(f"own-graphs-{device}") for device in DEVICES)),
         "calibration": lambda: calibration(_rows("calibration")),
         "faithfulness": lambda: faithfulness(
@@ -86,6 +90,34 @@ def fast_fits(records: list[Record]) -> str:
 
 PUBLISHED = {"tolokers": "85.91, Polynormer", "squirrel_filtered": "45.01, tuned GCN",
              "minesweeper": "98.99, BuNN"}  # fmt: skip
+
+
+def _of_default(kind: str) -> list[Record]:
+    """Records of benchmarks/default.py, in the order of the graphs' titles."""
+    found = [read_record(path) for path in (RESULTS / "default").glob(f"*-{kind}.json")]
+    return sorted(found, key=lambda one: list(TITLES).index(one["dataset"]))
+
+
+def random_splits(instant: list[Record], auto: list[Record]) -> str:
+    """The untrained kernel and the default on two cores, beside `fast` on the same random splits."""
+    sums = {one["dataset"]: one for one in auto}
+    lines = []
+    for one in instant:
+        graph, count = one["dataset"], len(one["test"])
+        stored = (read_record(path) for path in (RESULTS / "compare").glob(f"{graph}-fast-*.json"))
+        fast = next(record for record in stored if record["settings"]["split"] == "0.6/0.2/0.2")
+        cells = [f"{one['mean']:.2f} ± {one['std']:.2f}", f"{one['seconds'] / count:.1f}"]
+        average, std = mean_and_std(fast["accuracy"][:count])
+        cells.append(f"{average:.2f} ± {std:.2f}")
+        if own := sums.get(graph):
+            pairs = zip(own["test"], fast["accuracy"], strict=False)
+            found = paired([ours - theirs for ours, theirs in pairs], fast["overlap"])
+            cells.append(f"{own['mean']:.2f} ± {own['std']:.2f}")
+            cells.append(f"{signed(found.mean)} ({found.low:.2f} to {found.high:.2f})")
+            cells.append(f"{own['seconds'] / count:.0f}")
+        lines.append([_title(one), *cells, *["–"] * (6 - len(cells))])
+    head = ["graph", "instant", "its seconds", "fast", "auto on a CPU", "auto − fast (95 %)", "its seconds"]
+    return markdown(head, lines)
 
 
 def official_splits(records: list[Record]) -> str:

@@ -68,7 +68,7 @@ def fit_and_save(
             read = graph.graph()
             if run.with_graph:
                 require_whole(read, "a model with its graph")
-            seeds, given = run.seeds(), dict[str, Any](X=read)
+            seeds, given = run.seeds(of_sum=len(methods) > 1), dict[str, Any](X=read)
             if isinstance(model, NodeKernelEstimator):
                 graph.require_labels(read)
                 seeds = run.seeds(GraphSizes.of(read), options, of_sum=is_sum(model.variant))
