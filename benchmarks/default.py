@@ -6,9 +6,9 @@
 
 The first graphs are those of Platonov et al. (ICLR 2023), whose files hold ten splits: members are trained
 once for each of them, and each split has weights of its own. `--random` does the same on random splits
-60/20/20, those of `kernode compare`. `--split` trains replicas on one split, of a file or by name ("fastgcn"), as
-`kernode fit` does. The figure is the accuracy, and with two classes the
-area under the ROC curve. Test nodes are scored once.
+60/20/20, those of `kernode compare`. `--split` trains replicas on one split, of a file or by name
+("fastgcn"), as `kernode fit` does. The figure is the accuracy, and with two classes the area under the ROC
+curve. Test nodes are scored once.
 """
 
 from __future__ import annotations
