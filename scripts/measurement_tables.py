@@ -113,7 +113,7 @@ def random_splits(instant: list[Record], auto: list[Record]) -> str:
             pairs = zip(own["test"], fast["accuracy"], strict=False)
             found = paired([ours - theirs for ours, theirs in pairs], fast["overlap"])
             cells.append(f"{own['mean']:.2f} ± {own['std']:.2f}")
-            cells.append(f"{signed(found.mean)} ({found.low:.2f} to {found.high:.2f})")
+            cells.append(f"{signed(found.mean)} ({signed(found.low)} to {signed(found.high)})")
             cells.append(f"{own['seconds'] / count:.0f}")
         lines.append([_title(one), *cells, *["–"] * (6 - len(cells))])
     head = ["graph", "instant", "its seconds", "fast", "auto on a CPU", "auto − fast (95 %)", "its seconds"]
