@@ -12,7 +12,9 @@ from kernode.cli.fitting import FitGraphOptions
 from kernode.cli.option_groups import expanded, flag
 from kernode.cli.options.graph import GraphOptions, TableOptions
 from kernode.cli.options.run import FitOptions
+from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import FileError, InputError
+from kernode.io.sizes import GraphSizes
 from kernode.kernels import RBF
 from kernode.maps import GCN
 from kernode.storage import write_tensors
@@ -102,3 +104,13 @@ def test_resume_needs_a_file_and_a_checkpoint_a_place(tmp_path):
     write_tensors(tmp_path / "c-k3", "checkpoint", {}, {})
     (found,) = checkpoint(3, ["", "k3"], checkpoint=tmp_path / "c", resume=True)
     assert (found.path, found.every, found.resume) == (tmp_path / "c", 3, True)
+
+
+@pytest.mark.parametrize(
+    ("values", "of_sum", "count"), [(10, True, 3), (10, False, 10), (10**6, True, 1), (10**6, False, 3)]
+)
+def test_large_graphs_and_sums_have_fewer_replicas_on_a_cpu(values, of_sum, count):
+    sizes = GraphSizes(name="g", nodes=values, entries=0, features=1, classes=2)
+    options = TensorOptions.of(32, "cpu")
+    assert FitOptions().seeds(sizes, options, of_sum=of_sum) == tuple(range(count))
+    assert FitOptions(replicas=4, seed=7).seeds(sizes, options, of_sum=of_sum) == (7, 8, 9, 10)

@@ -407,3 +407,23 @@ def test_command_says_what_was_lost_and_compares_the_rest(kernode, monkeypatch):
 )
 def test_wrong_use_ends_in_one_sentence(kernode, arguments, word):
     assert word in kernode(*arguments, status=1 if "nowhere" in word else 2)
+
+
+def test_splits_of_unequal_sizes_are_trained_as_each_alone(graph):
+    """Official splits differ by a few nodes, and cannot be one stack."""
+    first, second = split_nodes(graph, "0.5/0.25/0.25", range(2))
+    splits = [first, kn.Split(second.train[:-3], second.validation, second.test)]
+    names = ("instant", "hops")
+    given = [one for one in candidates_of(METHODS["default"], graph) if one.settings["variant"] in names]
+    short = [
+        replace(one, training=replace(one.training, epochs=min(one.training.epochs, 5))) for one in given
+    ]
+    trials = compare.Trials(graph, short, splits, DOUBLE)
+    assert len(compare.fit_sums(trials).trials) == 2
+    for number, split in enumerate(splits):
+        alone = compare.Trials(graph, short, splits, DOUBLE)
+        alone.run((number, candidate) for candidate in range(2))
+        for candidate, one in alone.trained(number).items():
+            assert one.on.model.train.shape[1] == len(split.train)
+            stacked = trials.trained(number)[candidate].on
+            np.testing.assert_allclose(stacked.probabilities(), one.on.probabilities(), atol=1e-8)

@@ -14,7 +14,7 @@ from kernode.io.sizes import GraphSizes, look_up
 from kernode.maps import FeatureMap, HopMLP
 from kernode.search import estimate as estimating
 from kernode.search.estimate import estimate
-from kernode.tasks.classes.variants import CANDIDATES, VARIANTS, configure
+from kernode.tasks.classes.variants import CANDIDATES, COSTLY, MEMBERS, VARIANTS, configure
 from kernode.training.memory import least_needed, require_memory
 from kernode.training.run import Run
 from kernode.training.settings import Training
@@ -209,3 +209,15 @@ def test_a_file_is_read_and_measured(dry_run, tmp_path):
     values = dry_run("g.npz", "--variant", "gcn", "--epochs", 7)
     assert (values["nodes"], values["epochs"], values["operator"]["kind"]) == (60, 7, "adjacency")
     assert values["seconds"]["total"] > 0
+
+
+def test_a_sum_is_estimated_by_what_a_cpu_trains_with_one_total(dry_run, tmp_path):
+    write_npz(clustered_graph(), tmp_path / "g.npz")
+    values = dry_run(tmp_path / "g.npz", "--replicas", 1, "--set", "run.device=cpu")
+    methods = [values, *values["then"]]
+    assert {one["variant"] for one in methods} == {
+        name for name in MEMBERS if name not in COSTLY and not VARIANTS[name].method.closed_form
+    }
+    whole = sum(one["seconds"]["total"] for one in methods)
+    least = sum(40 * one["seconds"]["epoch"] for one in methods)
+    assert least < values["seconds_at_most"] + 0.1 < whole + 0.2

@@ -198,7 +198,7 @@ class StagedMap(FeatureMap):
 
     @property
     def ignored_settings(self) -> frozenset[str]:
-        """Dropout, if there is no hidden layer."""
+        """Dropout, without hidden layers."""
         return frozenset({"dropout"}) if getattr(self, "hidden", None) == () else frozenset()
 
     def first_layer(self, parameters: Parameters, prepared: Any, dropout: Dropout | None = None) -> Tensor:

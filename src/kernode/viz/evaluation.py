@@ -180,14 +180,14 @@ class EvaluationData:
         return self.parts.test
 
     @cached_property
-    def test_probabilities(self) -> np.ndarray:
+    def probabilities_on_test(self) -> np.ndarray:
         """Probabilities of every run for the test nodes: r × t × c."""
         return self.on.probabilities(self.test_nodes)
 
     @cached_property
     def predictions(self) -> Predictions:
         """Predictions for the test nodes: the mean of all replicas, or of each if test nodes differ."""
-        by_run, shared = self.test_probabilities, len(self.test_nodes) == 1
+        by_run, shared = self.probabilities_on_test, len(self.test_nodes) == 1
         assert self.truth is not None
         r, c = len(by_run), by_run.shape[-1]
         chances = self.model.answers(by_run, shared=shared).reshape(-1, c)

@@ -124,3 +124,10 @@ def test_without_validation_pairs_one_kernel_is_trained():
     with pytest.warns(UserWarning, match="there is no validation data"):
         links = kn.LinkPredictor(epochs=3, device="cpu").fit(split)
     assert links.model_.members == ()
+
+
+def test_a_sum_without_time_is_of_what_learns_nothing():
+    late = pytest.warns(kn.KernodeWarning, match="ended before masked, .* began: the sum is without them")
+    with pytest.warns(kn.KernodeWarning, match="ended smoothed after 1 epoch"), late:
+        links = kn.LinkPredictor(time_limit=1e-6, device="cpu").fit(SPLIT)
+    assert [one["name"] for one in links.model_.members] == ["smoothed"]

@@ -173,14 +173,14 @@ def fit_sum(
     loops: dict[str, TrainingLoop] = {}
     fitted: dict[str, NodeModelOnGraph] = {}
     answered: dict[str, float] = {}  # validation figure of what has a closed form
-    seconds: list[float] = []
-    started = time.perf_counter()
+    late: list[str] = []
+    started, first = time.perf_counter(), 0.0
     with sharing(), cpu_threads(run.threads) as threads:
         log_start(task, " and ".join(candidates), candidates, threads)
         require_room(task.graph.features, run.options)  # before it is squared
         for name, (method, training) in sorted(candidates.items(), key=lambda one: not one[1][0].closed_form):
             if run.is_over and fitted:
-                log_event("members", f"{name} is not tried: the time is over")
+                late.append(name)
             elif method.closed_form:
                 quiet = task.with_run(replace(run, callbacks=()))  # there is nothing to watch
                 fitted[name] = fit_candidates(quiet, {name: (method, training)})
@@ -188,15 +188,15 @@ def fit_sum(
                 found = fitted[name].probabilities(task.nodes.validation)
                 own = accuracy(found.argmax(axis=-1), labels) if scorer is None else scorer(found, labels)
                 answered[name] = float(own.mean())
-                seconds.append(time.perf_counter() - started)
+                first = first or time.perf_counter() - started
             else:
                 loops[name] = begin_candidate(task, name, name, method, training)
+        if late:
+            warn(f"the time limit ended before {', '.join(late)} began: the sum is without them.")
         if answered and loops:
-            (name, value), figure = (
-                next(iter(answered.items())),
-                "accuracy" if scorer is None else figure_name(scorer.name),
-            )
-            said = f"{name}: {value:.1f} % {figure} on validation nodes after {seconds[0]:.1f} s"
+            name, value = next(iter(answered.items()))
+            figure = "accuracy" if scorer is None else figure_name(scorer.name)
+            said = f"{name}: {value:.1f} % {figure} on validation nodes after {first:.1f} s"
             log_event("first answer", said, member=name, validation=round(value, 4))
             for one in run.callbacks:
                 one.on_message(f"{said}; training {len(loops)} more members")

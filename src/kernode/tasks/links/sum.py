@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from kernode.compute.sharing import sharing
 from kernode.compute.stack import under_prefix
+from kernode.errors import warn
 from kernode.graph import positions
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.maps.concat import Members
@@ -33,7 +34,7 @@ _LEAST = 1e-6
 
 
 def fit_link_sum(task: LinkTask, candidates: Candidates, **about: Any) -> LinkModelOnGraph:
-    """Train candidates one after the other, and sum their kernels.
+    """Train candidates one after the other, those that learn nothing first, and sum their kernels.
 
     Each member is calibrated on the validation pairs, P_m = σ(a_m K_m + b_m) (Platt 1999). With shares w_m of
     the log-odds the sum is σ(a K + b) of one kernel, K = Σ_m w_m a_m K_m / Σ_m w_m a_m.
@@ -43,8 +44,12 @@ def fit_link_sum(task: LinkTask, candidates: Candidates, **about: Any) -> LinkMo
         return fit_candidates(task, candidates, **about)
     check_checkpoints(run, ["", *candidates])
     fitted: dict[str, LinkModelOnGraph] = {}
+    late: list[str] = []
     with sharing():
-        for name, one in candidates.items():
+        for name, one in sorted(candidates.items(), key=lambda item: item[1][0].map.learns):
+            if run.is_over and fitted:
+                late.append(name)
+                continue
             own = task.with_run(run.part(name).called(name))
             try:
                 fitted[name] = fit_candidates(own, {name: one})
@@ -52,6 +57,8 @@ def fit_link_sum(task: LinkTask, candidates: Candidates, **about: Any) -> LinkMo
                 if not fitted and name == [*candidates][-1]:
                     raise
                 log_event("diverged", f"{name} is left out: {error}")
+    if late:
+        warn(f"the time limit ended before {', '.join(late)} began: the sum is without them.")
     return summed(task, fitted, **about)
 
 

@@ -16,7 +16,7 @@ from kernode.viz.pictures import Chart, Picture
 
 def reliability_data(evaluation: EvaluationData) -> dict[str, Any]:
     """Return confidence and accuracy by bin, the calibration error, and its size by chance alone."""
-    by_run, nodes, truth = evaluation.test_probabilities, evaluation.test_nodes, evaluation.truth
+    by_run, nodes, truth = evaluation.probabilities_on_test, evaluation.test_nodes, evaluation.truth
     assert truth is not None
     report = calibration_report(evaluation.model.calibration, by_run, nodes, truth)
     figures = report["ensemble"] or report
