@@ -23,7 +23,7 @@ from kernode.graph import Graph
 from kernode.io import Split
 from kernode.training.settings import Training
 
-RIVALS = ("pyg-gcn", "pyg-gcn-csr", "pyg-gat", "pyg-sgc", "pyg-sign")
+RIVALS = ("pyg-gcn", "pyg-gcn-csr", "pyg-gat", "pyg-sgc", "pyg-sign", "pyg-sage", "pyg-sage-csr")
 HOPS = 2  # of SGC and SIGN; a GCN or GAT of two layers sees as far
 HEADS, HEAD_WIDTH = 8, 8  # of GAT, as published
 
@@ -73,8 +73,9 @@ class Rival:
             smoothed = sign_features(x, edges)
             self.inputs = {part: [one[rows] for one in smoothed] for part, rows in self.nodes.items()}
         else:
-            given = csr_adjacency(edges, graph.n_nodes) if system == "pyg-gcn-csr" else edges
-            self.model = {"pyg-gat": GAT, "pyg-sgc": SGC}.get(system, GCN)(*shape, layers)
+            given = csr_adjacency(edges, graph.n_nodes) if system.endswith("-csr") else edges
+            kinds = {"pyg-gat": GAT, "pyg-sgc": SGC, "pyg-sage": SAGE}
+            self.model = kinds.get(system.removesuffix("-csr"), GCN)(*shape, layers)
             self.inputs = {part: [x, given] for part in self.nodes}
         self.model.to(tensor_options.dtype).to(tensor_options.device)
         self.adam = torch.optim.Adam(
@@ -136,6 +137,25 @@ class GAT(nn.Module):
         for layer in self.layers:
             x = _dropped(functional.elu(layer(x, edges)), self)
         out: Tensor = self.last(x, edges)
+        return out
+
+
+class SAGE(nn.Module):
+    """GraphSAGE with means, BatchNorm and relu after each layer, then a linear layer for the classes."""
+
+    def __init__(self, features: int, hidden: int, classes: int, layers: int) -> None:
+        super().__init__()
+        convolution = layers_of_pyg().SAGEConv
+        widths = [features, *[hidden] * layers]
+        self.layers = nn.ModuleList(convolution(widths[i], hidden) for i in range(layers))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(hidden) for _ in range(layers))
+        self.last = nn.Linear(hidden, classes)
+
+    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
+        """Class scores of all nodes."""
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = _dropped(torch.relu(norm(layer(x, edges))), self)
+        out: Tensor = self.last(x)
         return out
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.bench import claims as cost
 from experiments.bench.measure import Measured, Task, Variation, measure_alone, time_in_turns
-from experiments.bench.pyg import RIVALS, layers_of_pyg
+from experiments.bench.pyg import layers_of_pyg
 from experiments.bench.record import Claim, Outcome, Row, ratio
 from experiments.bench.systems import REFERENCE, System
 from kernode.compute.tensor_options import TensorOptions, set_threads
@@ -23,7 +23,8 @@ Begin = Callable[[int], Advance]  # takes the number of turns
 
 DATA = ("cora", "citeseer", "pubmed")
 OURS = ("n1", "k3", "n1x10", "k3x10")
-SYSTEMS = (*OURS, "k3x10-epoch", *RIVALS)  # of `step`
+STEP_RIVALS = ("pyg-gcn", "pyg-gcn-csr", "pyg-gat", "pyg-sgc", "pyg-sign")
+SYSTEMS = (*OURS, "k3x10-epoch", *STEP_RIVALS)  # of `step`
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _per_replica(row: Row) -> Row:
 def memory(options: Options, begin: Begin) -> Outcome:
     """Measure the peak memory of every system's training, above what the imports hold."""
     tensor_options, data = options.tensor_options, options.data or DATA
-    systems = (*OURS, *RIVALS)
+    systems = (*OURS, *STEP_RIVALS)
     advance = begin(len(data) * len(systems))
     rows: list[Row] = []
     for name in data:
@@ -128,6 +129,29 @@ def memory(options: Options, begin: Begin) -> Outcome:
             )
             advance(len(rows), f"{system} on {name}")
     return Outcome("memory", tensor_options.device.type, 1, tuple(rows))
+
+
+# Members of the default that aggregate in every layer, with their width and depth.
+STAGED = {"stages": {"hidden": 64, "layers": 8}, "stages-wide": {"hidden": 256, "layers": 4}}
+SHOP = "synthetic:nodes=14000,degree=36,classes=10,features=700"  # the size of Amazon Computers
+
+
+def stages(options: Options, begin: Begin) -> Outcome:
+    """Time an epoch of Eq. 7 in stages beside PyG's SAGE and GCN of the same width and depth."""
+    tensor_options, rounds = options.tensor_options, options.rounds or 10
+    data, rows = options.data or ("cora", "pubmed", SHOP), list[Row]()
+    advance, done = begin(len(data) * len(STAGED) * rounds), 0
+    for name in data:
+        loaded = load(name)
+        for ours, shape in STAGED.items():
+            rivals = [(f"{rival}-epoch", shape) for rival in ("pyg-sage", "pyg-sage-csr", REFERENCE)]
+            rows += time_in_turns(
+                "stages", [(f"{ours}-epoch", {}), *rivals], loaded, tensor_options, rounds,
+                lambda turn, done=done, name=name: advance(done + turn, name),  # type: ignore[misc]
+                reference=rivals[-1],
+            )  # fmt: skip
+            done += rounds
+    return Outcome("stages", tensor_options.device.type, rounds, tuple(rows))
 
 
 ENTRIES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 20_000_000)
@@ -334,6 +358,7 @@ SUITES: dict[str, Callable[[Options, Begin], Outcome]] = {
     "step": step,
     "scale": scale,
     "replicas": replicas,
+    "stages": stages,
     "memory": memory,
     "complexity": complexity,
 }

@@ -12,6 +12,7 @@ from kernode.compute.sparse import product, to_torch
 from kernode.compute.tensor_options import TensorOptions
 from kernode.hops import HopOperator
 from kernode.kernels import Linear, Normalized
+from kernode.kernels.weighted_sum import WeightedSum
 from kernode.losses import Hinge
 from kernode.losses.nodes_by_class import NodesByClass
 from kernode.losses.softmax import cross_entropy, node_weights
@@ -109,6 +110,16 @@ def test_zero_rows_have_no_direction_and_no_gradient():
     assert torch.allclose(ours, plain, atol=1e-12)
     assert torch.allclose(gradient, plain_gradient, atol=1e-12)
     assert not gradient[0, 2].any()
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_a_sum_of_kernels_embeds_blocks_of_columns(replicas):
+    kernel = WeightedSum((Normalized(Linear()), Normalized(Linear())), (2, 3), (0.25, 0.75))
+    ours, plain = both(lambda: kernel.embed(random(7, replicas, 5).transpose(0, 1)))
+    assert torch.allclose(ours, plain, atol=1e-12)
+    assert torch.allclose(
+        kernel.pairs(plain, plain), torch.ones(replicas, 7, dtype=torch.float64, device=DEVICE)
+    )
 
 
 @pytest.mark.parametrize("shared", [True, False])

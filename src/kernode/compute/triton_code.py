@@ -238,6 +238,7 @@ def _row_blocks(rows: int, d: int) -> tuple[int, int, tuple[int]]:
 def directions(x: Tensor) -> tuple[Tensor, Tensor]:
     """Rows divided by their norms (zeros stay zeros), and one over the norms."""
     rows, d = x.shape
+    x = x.contiguous()  # a block of columns is not
     out, inverses = torch.empty_like(x), torch.empty(rows, 1, dtype=x.dtype, device=x.device)
     block, block_d, grid = _row_blocks(rows, d)
     _directions[grid](x, out, inverses, rows, D=d, BLOCK=block, BLOCK_D=block_d)
@@ -317,7 +318,7 @@ def _dot_hinge(
 def dot_hinge(x: Tensor, triplets: Any, margins: Tensor) -> tuple[Tensor, Tensor]:
     """Mean hinge of every replica on dot products of rows x (m·r × d), and its gradient in x."""
     t, r = triplets[0].shape
-    d = x.shape[1]
+    d, x = x.shape[1], x.contiguous()
     losses = torch.zeros(r, dtype=x.dtype, device=x.device)
     gradient = torch.zeros_like(x)
     block_d = next_power_of_2(d)

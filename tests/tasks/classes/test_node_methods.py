@@ -3,11 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression as Solver
+from sklearn.preprocessing import StandardScaler
 
-from graphs import CLUSTERS, clustered_graph
+import kernode as kn
+from graphs import CLUSTERS, clustered_graph, dense_features
 from kernode.graph.edits import extended
 from kernode.models.overrides import by_part
 from kernode.tasks.classes.labels import fit_again
+from kernode.tasks.classes.logistic_regression import LogisticRegression
 from kernode.tasks.classes.task import LabelledNodes
 from parts import METHODS, over
 from refusals import refused
@@ -122,3 +127,17 @@ def test_a_setting_that_it_does_not_have_is_refused(method):
     assert method.changed({}) == method
     with refused("unknown", setting="colour"):
         method.changed(by_part(colour="red"))
+
+
+def test_a_logistic_regression_is_scikit_learns():
+    """Of standardised columns, or of words whose rows have length 1 on average."""
+    dense, words = dense_features(CLUSTERS), (dense_features(CLUSTERS) > 0).astype(float)
+    scaled = {
+        "columns": (dense, StandardScaler().fit_transform(dense) / np.sqrt(dense.shape[1])),
+        "words": (sparse.csr_array(words), words / np.sqrt(np.square(words).sum() / len(words))),
+    }
+    for x, by_hand in scaled.values():
+        graph = kn.Graph(CLUSTERS.adjacency, x, CLUSTERS.labels)
+        on = fit(node_task(graph), LogisticRegression(strengths=(10.0,)), QUICK)
+        oracle = Solver(C=10, tol=1e-8, max_iter=1000).fit(by_hand[SPLIT.train], graph.labels[SPLIT.train])
+        assert np.abs(on.probabilities()[0] - oracle.predict_proba(by_hand)).max() < 1e-3
