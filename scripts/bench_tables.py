@@ -21,6 +21,7 @@ def bench_tables(results: Path, documents: Path) -> dict[str, Callable[[], str]]
         "memory": memory_table,
         "scale": scale_table,
         "complexity": complexity_table,
+        "stages": stages_table,
     }
     tables = {
         f"bench_{suite}_{device}": partial(_measured, results, suite, device, table)
@@ -159,6 +160,29 @@ def complexity_table(values: dict[str, Any]) -> str:
         ],
     )
     return f"{claims}\n\n{rows}"
+
+
+def stages_table(values: dict[str, Any]) -> str:
+    """A line for each data set and shape: milliseconds, and how many times as fast as PyG's SAGE."""
+    groups: list[list[dict[str, Any]]] = []
+    for row in values["rows"]:
+        if not row["system"].startswith("pyg"):
+            groups.append([])
+        groups[-1].append(row)
+    head = ["data", "width × depth", "ours"]
+    head += [f"`{row['system'].removesuffix('-epoch')}`" for row in groups[0][1:]]
+    return _table(
+        [*head, "times SAGE's speed", "times its speed on CSR"],
+        [
+            [
+                rows[0]["dataset"].split(",")[0].capitalize(),
+                f"{rows[1]['hidden']} × {rows[1]['layers']}",
+                *(_number(row["ms_per_step"]) for row in rows),
+                *(f"{row['ms_per_step'] / rows[0]['ms_per_step']:.2f}" for row in rows[1:3]),
+            ]
+            for rows in groups
+        ],
+    )
 
 
 def _speed(row: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ def bench(
 
     step: one training step of every system. scale: time and memory against the size of a graph.
     replicas: the cost of more runs in one stack. memory: the peak of training. complexity: the paper's
-    claims about cost, each with a verdict.
+    claims about cost, each with a verdict. stages: an epoch of the default's deep members beside SAGE's.
 
     Example: [bold]python -m experiments bench step replicas --data cora --results results[/]
     """

@@ -358,9 +358,9 @@ SUITES: dict[str, Callable[[Options, Begin], Outcome]] = {
     "step": step,
     "scale": scale,
     "replicas": replicas,
-    "stages": stages,
     "memory": memory,
     "complexity": complexity,
+    "stages": stages,
 }
 
 

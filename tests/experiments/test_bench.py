@@ -69,7 +69,7 @@ def test_bench_prints_one_json_object_and_nothing_else(experiments, graph_file):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("stepp",), ("'stepp'", "step, scale, replicas, memory, complexity")),
+        (("stepp",), ("'stepp'", "step, scale, replicas, memory, complexity, stages")),
         (("step", "--data", "nowhere"), ("nowhere",)),
         (("step", "--device", "tpu"), ("device",)),
         (("scale", "--largest", 10), ("10,000",)),
