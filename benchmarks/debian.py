@@ -2,8 +2,8 @@
 
     python benchmarks/debian.py [--packages 3000] [--draws 5] [--variants instant auto] [--results results]
 
-Packages as `apt-cache dumpavail` has them, read as examples/debian_packages.py does. A tenth validates, a fifth
-is tested once; the rest trains. Beside every variant: a linear SVC on the same columns and training packages,
+Packages as `apt-cache dumpavail` has them, read as examples/debian_packages.py does. A tenth validates, a
+fifth is tested once; the rest trains. Beside every variant: a linear SVC on the same columns and packages,
 and with the names of dependencies as words, C chosen from 0.1, 0.3, 1, 3 by the validation packages.
 """
 
@@ -27,7 +27,7 @@ from kernode.io import Split, random_split
 from kernode.storage import write_whole
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-from debian_packages import DEPENDENCY, FEWEST, read_packages  # noqa: E402 (in a folder of its own)
+from debian_packages import DEPENDENCY, FEWEST, read_packages
 
 STRENGTHS = (0.1, 0.3, 1.0, 3.0)
 
