@@ -99,7 +99,7 @@ def test_the_only_column_as_target_leaves_positions():
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        ("price", "looks like a number: regression is not offered"),
+        ("price", "'price' holds numbers, and this predicts classes"),
         ("title", "was read as text, not as classes"),
         ("same", "same: left out, every value is the same"),
         ("topics", "keeps no column 'topics'. It has year, topic, open, price, section, read"),

@@ -35,6 +35,7 @@ from kernode.tasks.classes.labels import (
     labelled,
     nodes_and_classes,
     require_classes,
+    require_no_numbers,
     require_several_classes,
     split_labels,
     warn_of_single_nodes,
@@ -90,6 +91,7 @@ class NodeKernelEstimator(KernelEstimator):
             self._require_targets(X, y, split, validation, sample_weight)
         graph, run = require_graph(graph), self._run()
         if X is None:
+            require_no_numbers(graph)
             methods = self.methods(graph, tuned=split in (None, "fastgcn"))
             require_several_classes(graph, methods)
             splits, name = split_labels(graph, split, run.seeds)

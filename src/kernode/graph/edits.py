@@ -24,6 +24,7 @@ def extended(
     weights: Any = None,
     labels: Any = None,
     node_names: Any = None,
+    targets: Any = None,
 ) -> Graph:
     """Return the graph with more nodes and edges: old nodes keep their indices, new ones count on from n.
 
@@ -31,6 +32,7 @@ def extended(
     - ``edges``: m × 2 indices into the larger graph; they may join old nodes, too. Of an edge that exists
       already, the largest weight is kept.
     - ``weights``: m numbers, 1 where None. ``labels``: classes of the new nodes, −1 (not known) where None.
+      ``targets``: their numbers, NaN (not known) where None.
     - ``node_names``: of the new nodes, where nodes have names.
 
     >>> path = Graph.from_edges([(0, 1), (1, 2)], features=np.eye(3))
@@ -59,6 +61,8 @@ def extended(
         name=graph.name,
         notes=(*graph.notes, *notes),
         origin=graph.origin,
+        targets=_all_targets(graph, targets, arrived),
+        target_name=graph.target_name,
     )
 
 
@@ -135,6 +139,13 @@ def _all_names(graph: Graph, new: Any, arrived: int) -> np.ndarray | None:
         sentence = f"the nodes of {graph.name!r} {have}."
         raise InputError(sentence, "no-effect" if old is None else "missing", setting="node_names")
     return np.concatenate([old, np.asarray(new)]) if arrived else old
+
+
+def _all_targets(graph: Graph, new: Any, arrived: int) -> np.ndarray | None:
+    if graph.targets is None and new is None:
+        return None
+    old = np.full(graph.n_nodes, np.nan) if graph.targets is None else graph.targets
+    return np.concatenate([old, np.full(arrived, np.nan) if new is None else new])
 
 
 def _features_differ(old: Any, new: Any, n: int) -> np.ndarray:

@@ -34,7 +34,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """An undirected graph with features on its nodes and, for some of them, a class.
+    """An undirected graph with features on its nodes and, for some of them, a class or a number.
 
     n nodes, f features, c classes:
 
@@ -43,6 +43,8 @@ class Graph:
     - ``labels``: n integers in 0 … c−1, or −1 where the class is not known.
     - ``class_names``: c names; the numbers as text where none are given. ``node_names``: n names, or None.
     - ``notes``: what was done to the input, in words. ``origin``: what a reader keeps of it.
+    - ``targets``: n numbers to predict, NaN where the number is not known; None for none. ``target_name``:
+      what they are called.
 
     Build one from raw edges (directed, repeated, with loops) with :meth:`from_edges`.
 
@@ -51,6 +53,8 @@ class Graph:
     Graph('graph': 3 nodes, 2 edges, 3 features, 2 classes)
     >>> graph.notes
     ('made undirected', 'merged 1 repeated edge')
+    >>> Graph.from_edges([(0, 1)], features=np.eye(2), targets=[9.5, np.nan], target_name="price")
+    Graph('graph': 2 nodes, 1 edges, 2 features, numbers 'price')
     """
 
     adjacency: sparse.csr_array
@@ -61,6 +65,8 @@ class Graph:
     name: str = "graph"
     notes: tuple[str, ...] = field(default=())
     origin: Origin | None = None
+    targets: np.ndarray | None = None
+    target_name: str = ""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -80,6 +86,9 @@ class Graph:
         put(self, "class_names", names)
         if self.node_names is not None:
             put(self, "node_names", _checked_node_names(self.node_names, n))
+        if self.targets is not None:
+            put(self, "targets", _checked_targets(self.targets, n))
+        put(self, "target_name", "" if self.targets is None else str(self.target_name))
 
     @classmethod
     def from_edges(
@@ -159,7 +168,7 @@ class Graph:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over edges, weights and features, but not labels: identifies the graph of a model."""
+        """SHA-256 over edges, weights and features, not labels or targets; identifies a model's graph."""
         return fingerprint_of(self.adjacency, self.features)
 
     def find(self, nodes: Any) -> Positions:
@@ -186,9 +195,11 @@ class Graph:
         return Lookup(self.node_names, self.n_nodes, repr(self.name))
 
     def __repr__(self) -> str:
+        numbers = [] if self.targets is None else [f"numbers {self.target_name!r}".removesuffix(" ''")]
+        classes = [f"{self.n_classes} classes"] if self.n_classes or not numbers else []
         return (
             f"Graph({self.name!r}: {self.n_nodes:,} nodes, {self.n_edges:,} edges, "
-            f"{self.n_features:,} features, {self.n_classes} classes)"
+            f"{', '.join([f'{self.n_features:,} features', *classes, *numbers])})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -200,15 +211,15 @@ class Graph:
         self.__dict__.update(state)
         ADJACENCIES.add(self.adjacency)
         FEATURES.add(self.features)
-        for array in (self.labels, self.node_names):
+        for array in (self.labels, self.node_names, self.targets):
             if array is not None:
                 array.setflags(write=False)
 
     def __sizeof__(self) -> int:
         """Bytes with all arrays: Dask and Ray send large objects to each worker once."""
         arrays = [*buffers(self.adjacency), *buffers(self.features), self.labels]
-        named = [] if self.node_names is None else [self.node_names]
-        return object.__sizeof__(self) + sum(array.nbytes for array in (*arrays, *named))
+        others = [array for array in (self.node_names, self.targets) if array is not None]
+        return object.__sizeof__(self) + sum(array.nbytes for array in (*arrays, *others))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Graph:
         """Return the graph itself: scikit-learn's clone() would otherwise duplicate gigabytes."""
@@ -314,6 +325,24 @@ def _checked_labels(labels: Any, n: int) -> np.ndarray:
     labels = labels.astype(np.int64)
     labels.setflags(write=False)
     return labels
+
+
+def _checked_targets(targets: Any, n: int) -> np.ndarray:
+    targets = as_array("targets", targets)
+    _require_length("targets", targets, n, "number per node")
+    if targets.dtype.kind not in "fiu":
+        raise bad_setting("targets", "numbers, NaN where the number is not known", targets.dtype)
+    targets = targets.astype(np.float64)
+    for node in np.flatnonzero(np.isinf(targets))[:1]:
+        sentence = (
+            f"targets, node {node}: the number is infinite. Correct it, or give NaN if it is not known."
+        )
+        raise InputError(sentence, "not-finite", setting="targets", row=int(node))
+    if np.isnan(targets).all():
+        sentence = "targets must have the number of at least one node. Leave them out if none is known."
+        raise InputError(sentence, "missing", setting="targets")
+    targets.setflags(write=False)
+    return targets
 
 
 def _checked_node_names(names: Any, n: int) -> np.ndarray:

@@ -56,7 +56,7 @@ def places(nodes: np.ndarray, n: int) -> np.ndarray:
 
 
 def induced(graph: Graph, nodes: np.ndarray) -> Graph:
-    """Return the graph of some nodes (ascending) and of all edges between them, without labels.
+    """Return the graph of some nodes (ascending) and of all edges between them, without labels or targets.
 
     >>> induced(Graph.from_edges([(0, 1), (1, 2), (2, 3)], np.eye(4)), np.array([0, 1, 3]))
     Graph('graph': 3 nodes, 1 edges, 4 features, 0 classes)

@@ -68,8 +68,9 @@ class OnColumns(MapWrapper):
             if self.columns == "all":
                 x = beside_neighbours(graph, x)
             known[key] = Graph(
-                graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name
-            )
+                graph.adjacency, x, graph.labels, graph.class_names, graph.node_names, graph.name,
+                targets=graph.targets, target_name=graph.target_name,
+            )  # fmt: skip
         return known[key]
 
     def prepare(self, graph: Graph, options: TensorOptions) -> Any:

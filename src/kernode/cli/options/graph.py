@@ -71,7 +71,10 @@ class TableOptions(SetOptions):
         return load_data(data)
 
     def require_labels(self, graph: Graph) -> None:
-        """Refuse tables without classes, and name the columns that could hold them."""
+        """Refuse graphs of numbers, and tables without classes; name the columns that could hold them."""
+        from kernode.tasks.classes.labels import require_no_numbers
+
+        require_no_numbers(graph)
         if (graph.labels >= 0).any() or graph.encoding is None:
             return
         names = ", ".join(column.name for column in graph.encoding.columns)

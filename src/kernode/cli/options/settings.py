@@ -27,6 +27,7 @@ class TableSettings:
     """Options of tables: columns, their kinds and their notation."""
 
     id: str | None = None
+    task: Literal["auto", "classes", "numbers"] | None = None  # what the label column holds
     source: str | None = None
     target: str | None = None
     weight: str | None = None

@@ -15,7 +15,7 @@ from kernode.graph import Graph
 from kernode.io.tables.encoding import stacked
 from kernode.io.tables.kinds import Category, Column, Date, Flag, Number, Scalar, Text, Tokens, Vector
 from kernode.io.tables.labels import read_labels
-from kernode.io.tables.notation import LARGEST, NO, YES
+from kernode.io.tables.notation import LARGEST, NO, YES, NumberNotation
 from kernode.io.tables.read import POSITIONS, TableOrigin
 from kernode.io.tables.source import database, open_table
 from kernode.io.tables.structure import Structure
@@ -25,14 +25,18 @@ _SHOWN = 8  # names in a sentence
 _FLAGS = dict.fromkeys(YES, 1.0) | dict.fromkeys(NO, 0.0)
 
 
-def with_target(graph: Graph, name: str) -> Graph:
-    """Return the graph with a column's values as classes, and without the column's features.
+def with_target(graph: Graph, name: str, task: str = "auto") -> Graph:
+    """Return the graph with a column's values as classes or numbers, and without the column's features.
+
+    ``task``: "classes" or "numbers", as :func:`kernode.read_table` takes it. Numbers are those of the table.
 
     >>> from kernode.io import read_table
     >>> people = {"id": ["ann", "bob", "eve", "joe"], "age": [31, 44, 37, 52], "likes": ["tea", "jam"] * 2}
     >>> graph = with_target(read_table({"source": ["ann"], "target": ["bob"]}, people), "likes")
     >>> graph.class_names, graph.labels.tolist(), graph.encoding.feature_names
     (('jam', 'tea'), [1, 0, 1, 0], ('constant', 'age'))
+    >>> with_target(graph, "age", task="numbers").targets.tolist()
+    [31.0, 44.0, 37.0, 52.0]
     """
     origin = graph.origin
     if not isinstance(origin, TableOrigin):
@@ -40,6 +44,10 @@ def with_target(graph: Graph, name: str) -> Graph:
         raise _refused(f"{what}. Give nodes and y.")
     encoding = origin.encoding
     if name == encoding.label:
+        held = "classes" if encoding.numbers is None else "numbers"
+        if task not in ("auto", held):
+            way = f"Read the tables with label={name!r} and task={task!r}."
+            raise _refused(f"column {name!r} was read as {held}, not as {task}. {way}")
         return graph
     column = next((one for one in encoding.columns if one.name == name), None)
     if column is None:
@@ -48,7 +56,8 @@ def with_target(graph: Graph, name: str) -> Graph:
         raise _refused(f"{graph.name!r} keeps no column {name!r}. {why}.")
     if not column.is_kept or isinstance(column, Date):
         way = f"Name another column, or read the tables with label={name!r}."
-        raise _refused(f"column {name!r} was read as {column.kind}, not as classes. {way}")
+        what = "classes" if task == "auto" else task
+        raise _refused(f"column {name!r} was read as {column.kind}, not as {what}. {way}")
     if origin.values is None:
         what = f"{graph.name!r} was saved by kernode 0.2, without its columns"
         raise _refused(f"{what}. Read its tables again.")
@@ -58,10 +67,13 @@ def with_target(graph: Graph, name: str) -> Graph:
     nodes = np.arange(graph.n_nodes)
     with database() as con:
         table = open_table(con, {name: values}, graph.name, Reading())
-        labels = read_labels(table, name, nodes, nodes, None)
+        labels = read_labels(table, name, nodes, nodes, None, task=task)
     others = tuple(one for one in encoding.columns if one is not column)
+    own = encoding.notation(column)
+    notation = own if isinstance(own, NumberNotation) else labels.notation
     learned = replace(
         encoding, columns=others, label=name, classes=labels.names, unknown=labels.unknown,
+        numbers=None if labels.targets is None else notation,
         notations=tuple(one for one in encoding.notations if one.column != name),
         structure=encoding.structure or (None if others else Structure.learn(graph.adjacency, POSITIONS)),
     )  # fmt: skip
@@ -74,6 +86,7 @@ def with_target(graph: Graph, name: str) -> Graph:
     kept = {one: column for one, column in origin.values.items() if one != name}
     return replace(
         graph, features=stacked(parts), labels=labels.numbers, class_names=labels.names,
+        targets=labels.targets, target_name=name,
         notes=(*(note for note in graph.notes if note != str(column)), *labels.notes),
         origin=replace(origin, encoding=learned, values=kept),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,6 @@ from kernode.config import LATER, Config
 from kernode.errors import warn
 from kernode.io.tables import kinds
 from kernode.io.tables.kinds import KINDS, Category, Column, Date, Feature, Number, Text
-from kernode.io.tables.labels import UnknownLabels
 from kernode.io.tables.notation import (
     LARGEST,
     Clues,
@@ -31,6 +30,9 @@ from kernode.io.tables.notation import (
 from kernode.io.tables.source import too_large
 from kernode.io.tables.structure import Structure
 from kernode.io.tables.table import NUMERIC, Repair, Table, is_list, is_text
+
+if TYPE_CHECKING:
+    from kernode.io.tables.labels import UnknownLabels
 
 _FEW_VALUES = 50  # a column with so few is a category, however long they are
 _SHORT = 3.0  # words: longer values are text, where there are many different ones
@@ -64,6 +66,7 @@ class Encoding(Config):
     unknown: UnknownLabels | None = None  # what in the label column means not known; None: as files before it
     prefixes: tuple[str, ...] = field(default=("", ""), metadata=LATER)  # of ids of both ends
     negative: str | None = field(default=None, metadata=LATER)  # what is done to weights below 0
+    numbers: NumberNotation | None = field(default=None, metadata=LATER)  # of the label; None for classes
 
     @property
     def _features(self) -> tuple[Feature, ...]:
@@ -89,7 +92,8 @@ class Encoding(Config):
     def describe(self) -> tuple[str, ...]:
         """A line for every column."""
         structure = (str(self.structure),) if self.structure else ()
-        written = map(str, (*self.notations, *([self.weight_notation] if self.weight_notation else [])))
+        others = [one for one in (self.weight_notation, self.numbers) if one is not None and not one.is_plain]
+        written = map(str, (*self.notations, *others))
         return (*written, *(str(column) for column in self.columns), *structure, *self.left_out)
 
     def notation(self, column: Column) -> Notation | None:
@@ -219,7 +223,7 @@ def learn_column(
     column = wanted.learn(name, values)
     if reason := _why_left_out(column, values):
         return reason
-    if kind is None and wanted in (Number, kinds.LogNumber) and _are_ids(name, values):
+    if kind is None and wanted in (Number, kinds.LogNumber) and are_ids(name, values):
         return "it looks like an id: all integers differ (name it among the features to keep it)"
     return column, notation, of_rows
 
@@ -264,7 +268,7 @@ def _why_left_out(column: Column, values: np.ndarray) -> str | None:
     return "every value is the same" if same else None
 
 
-def _are_ids(name: str, values: np.ndarray) -> bool:
+def are_ids(name: str, values: np.ndarray) -> bool:
     """Whether all values are different integers, of one long length or under the name of an id."""
     if len(values) < _ID_ROWS or np.isnan(values).any() or (values != np.floor(values)).any():
         return False

@@ -61,8 +61,11 @@ def _extended_by_tables(graph: Graph, nodes: Any, edges: Any, codec: str | None)
     alone = sparse.csr_array((len(names), len(names)), dtype=np.float32)  # their edges follow
     features = encoding.features(tables.values, alone, names) if len(names) else None
     known = np.where(labels.numbers < graph.n_classes, labels.numbers, -1)[n:]
+    targets = None if labels.targets is None else labels.targets[n:]
     both, new = np.column_stack([pairs["s"], pairs["t"]]).astype(np.int64), names if len(names) else None
-    larger = extended(graph, features, both, weights=pairs.get("w"), labels=known, node_names=new)
+    larger = extended(
+        graph, features, both, weights=pairs.get("w"), labels=known, node_names=new, targets=targets
+    )
     kept, listed = graph.columns, graph.listed
     if kept is not None:
         kept = {one: np.concatenate([old, tables.values[one].astype(old.dtype)]) for one, old in kept.items()}
@@ -70,7 +73,9 @@ def _extended_by_tables(graph: Graph, nodes: Any, edges: Any, codec: str | None)
         listed = np.concatenate([np.ones(n, bool) if listed is None else listed, tables.listed])
     origin = TableOrigin(encoding, (*graph.repairs, *tables.repairs), kept, listed)
     notes = [*larger.notes, *notes, *map(str, tables.repairs)]
-    return with_edges(replace(larger, origin=origin, notes=tuple(notes)), larger.adjacency)
+    name = larger.target_name or encoding.label or ""
+    larger = replace(larger, origin=origin, notes=tuple(notes), target_name=name)
+    return with_edges(larger, larger.adjacency)
 
 
 def _indices(graph: Graph, edges: Any, names: Any) -> Any:

@@ -33,7 +33,16 @@ from kernode.io.tables.encoding import (
     unreadable,
 )
 from kernode.io.tables.kinds import KINDS, Column
-from kernode.io.tables.labels import LABELS, USUAL, Labels, NotClassesError, UnknownLabels, read_labels
+from kernode.io.tables.labels import (
+    LABELS,
+    TASKS,
+    USUAL,
+    Labels,
+    NotClassesError,
+    UnknownLabels,
+    read_labels,
+    read_numbers,
+)
 from kernode.io.tables.notation import Clues, looks_at
 from kernode.io.tables.source import DATABASES, database, is_text_file, open_table
 from kernode.io.tables.structure import Structure
@@ -80,6 +89,7 @@ def read_table(
     target: str | None = None,
     weight: str | None = None,
     label: str | None = None,
+    task: str = "auto",
     features: str | Features | None = None,
     positions: int | None = None,
     unknown: str | Sequence[str] | None = None,
@@ -102,6 +112,8 @@ def read_table(
     - ``source``, ``target``, ``weight``: columns of the edges; ``id``, ``label``: columns of the nodes.
       Where they are not given, columns with usual names are taken, else the first ones. Ids may be of
       any type; nodes that only edges mention are added without features.
+    - ``task``: "classes" or "numbers", what the label column holds; "auto" takes many different numbers as
+      numbers, and all else as classes.
     - ``source_prefix``, ``target_prefix``: put before the ids of each end, to keep users apart from items
       that are numbered alike.
     - ``negative``: what to do with weights below 0, "absolute" or "drop"; they are refused if None.
@@ -109,7 +121,7 @@ def read_table(
       flag, category, text, tokens, date, vector. Kinds that are not given are guessed.
     - ``positions``: how many random-projection positions every node gets with its degree; None for 64
       where there are no feature columns and for none (no degree either) elsewhere.
-    - ``unknown``: the texts of the label column that mean a class is not known, besides empty cells; None
+    - ``unknown``: the texts of the label column that mean it is not known, besides empty cells; None
       for NA and its like, words such as "unknown", and −1 among integers from 0 up.
     - ``decimal``: "," or ".", and ``dates``: "dmy" or "mdy", where a table leaves in doubt how its numbers
       or dates are written.
@@ -159,6 +171,9 @@ def open_tables(
     edges, nodes = _from_address(edges, nodes)
     several = [] if nodes is None else list(nodes) if isinstance(nodes, list | tuple) else [nodes]
     options = SimpleNamespace(**dict.fromkeys(_OPTIONS) | given)
+    if options.task not in (None, *TASKS):
+        raise bad_setting("task", f"one of {', '.join(TASKS)}", options.task)
+    options.task = None if options.task == "auto" else options.task
     stated = [option for option in _OPTIONS if getattr(options, option) is not None]
     options.like = encoding_of(options.like)
     if options.like is not None:
@@ -434,16 +449,25 @@ class Tables:
         classes = None if like is None else like.classes if self.graph is None else self.graph.class_names
         self.labels = Labels(np.full(self.n, -1, np.int64), classes or ())
         if self.label is None:
-            if options.unknown is not None:
-                sentence = "texts that mean not known are about the column of the classes. Name it."
+            if options.unknown is not None or options.task is not None:
+                what = "texts that mean not known are" if options.task is None else f"{options.task} are"
+                sentence = f"{what} about the column to predict. Name it."
                 raise InputError(sentence, "missing", setting="label")
             return
         unknown = None if options.unknown is None else UnknownLabels.given(options.unknown)
         if like is not None:
             unknown = like.unknown or USUAL
         one = of[self.label]
+        read = (one.table, self.label, one.place, self.names, unknown)
         try:
-            self.labels = read_labels(one.table, self.label, one.place, self.names, unknown, classes)
+            if like is not None and like.numbers is not None:
+                self.labels = read_numbers(*read, like.numbers)
+            else:
+                task, clues = options.task or "auto", lambda: self._clues(one)
+                self.labels = read_labels(*read, classes, task=task, clues=clues)
+            if self.labels.targets is not None and not (like or options.label or options.task):
+                what = f"{one.table.name}: column {self.label!r} looks like a number"
+                raise NotClassesError(f"{what}. Name it to predict it.", "setting", setting="label")
         except NotClassesError as error:
             if options.label is not None:
                 raise
@@ -453,6 +477,13 @@ class Tables:
         if options.label is None:
             self.about.append(f"{one.table.name}: took {self.label!r} as label")
         self.about += self.labels.notes
+
+    def _clues(self, one: Nodes, features: Mapping[str, Any] | None = None) -> Clues:
+        """How a table's columns of text look, its ids only among the features; each is looked at once."""
+        own = [name for name in one.table.columns if name != one.id or name in (features or ())]
+        new = looks_at(one.table, [name for name in own if name not in one.clues.looks])
+        one.clues = replace(self.clues, looks={**one.clues.looks, **new})
+        return one.clues
 
     def _learn(self) -> dict[str, np.ndarray]:
         """Learn what the columns become, and return their values by row."""
@@ -470,8 +501,7 @@ class Tables:
             sentence = f"column {label!r} is the label and cannot be a feature. Take it out of features."
             raise InputError(sentence, "conflict", setting="features")
         for one in nodes:
-            own = [name for name in one.table.columns if name != one.id or name in kinds]
-            one.clues = replace(self.clues, looks=looks_at(one.table, own))
+            self._clues(one, kinds)
         columns, left_out, notations, values = [], [], [], {}
         for done, (name, kind) in enumerate(kinds.items()):
             report_progress("columns", done, len(kinds))
@@ -489,7 +519,7 @@ class Tables:
         self.encoding = Encoding(
             tuple(columns), None, nodes[0].id if nodes else None, ends.source, ends.target,
             ends.weight, label, self.labels.names, tuple(left_out), tuple(notations),
-            weight, self.labels.unknown, ends.prefixes, ends.negative,
+            weight, self.labels.unknown, ends.prefixes, ends.negative, self.labels.notation,
         )  # fmt: skip
         self.positions = _position_count(self.options.positions, self.encoding)
         return values
@@ -568,10 +598,11 @@ class Tables:
         listed = None if self.listed.all() or not self.nodes else self.listed
         origin = TableOrigin(learned, self.repairs, kept, listed)
         described = (*notes, *map(str, self.repairs), *learned.describe())
-        labels, classes = self.labels.numbers, self.labels.names
+        labels, classes, targets = self.labels.numbers, self.labels.names, self.labels.targets
         return SimpleNamespace(
-            name=self.name, labels=labels, class_names=classes, notes=described, origin=origin
-        )
+            name=self.name, labels=labels, class_names=classes, notes=described, origin=origin,
+            targets=targets, target_name="" if targets is None else self.label,
+        )  # fmt: skip
 
 
 def _position_count(wanted: int | None, learned: Encoding) -> int:

@@ -90,8 +90,8 @@ class NodeModel(Model):
         that the model predicts is not a feature of that graph, either.
         """
         label = None if self.encoding is None else self.encoding.label
-        if label is not None and label in (graph.columns or ()):
-            graph = with_target(graph, label)
+        if self.encoding is not None and label is not None and label in (graph.columns or ()):
+            graph = with_target(graph, label, "classes" if self.encoding.numbers is None else "numbers")
         own = self.is_own(graph)
         if not own:
             self._require_use_on(graph)
