@@ -99,7 +99,7 @@ def test_a_graph_without_features_is_told_that_they_are_needed(save):
     ("labels", "sentence"),
     [
         ([0, 1, -2, 0], "must be integers ≥ 0"),
-        ([0.0, 1.5, 0, 0], "must be integers"),
+        (["a", "b", "a", "b"], "must be integers"),
         ([0, 1, 2], "one class per node"),
         ([[0, 1], [1, 0], [0, 1], [1, 0]], "one class per node"),
         ([0, 1, 10**9, 0], "labels must count classes from 0. Got 1000000000 for 4 nodes"),

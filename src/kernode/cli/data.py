@@ -66,6 +66,7 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
     facts = _counts(read) | {
         "sparse_features": not isinstance(read.features, np.ndarray),
         "classes": {name: int(count) for name, count in zip(read.class_names, counts, strict=True)},
+        "numbers": None if read.targets is None else _of_numbers(read.target_name, read.targets),
         "unlabelled": int((read.labels < 0).sum()),
         "unlisted": read.n_unlisted,
         "isolated": int((degrees == 0).sum()),
@@ -78,10 +79,12 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         print_json(facts)
         return
     counted = f"{read.n_nodes:,} nodes, {read.n_edges:,} edges, {read.n_features:,} features"
+    unknown = len(degrees) - facts["numbers"]["count"] if read.holds_numbers else facts["unlabelled"]
+    what = "number" if read.holds_numbers else "class"
     say(f"[bold]{escape(read.name)}[/]: {counted}")
     say(
         f"  degree {facts['mean_degree']} on average, {facts['largest_degree']} at most; "
-        f"{facts['isolated']} isolated nodes, {facts['unlabelled']} without a class, "
+        f"{facts['isolated']} isolated nodes, {unknown} without a {what}, "
         f"{facts['unlisted']} that only edges mention"
     )
     classes = sorted(facts["classes"].items(), key=lambda one: -one[1])
@@ -89,6 +92,10 @@ def info(*, graph: GraphOptions, output: OutputOptions) -> None:
         say(f"  {count:>8,}  {escape(name)}")
     if rest := classes[_MOST_CLASSES:]:
         say(f"  {sum(count for _, count in rest):>8,}  in {len(rest):,} more classes")
+    if numbers := facts["numbers"]:
+        of = f" of {escape(numbers['name'])}" if numbers["name"] else ""
+        said = ", ".join(f"{name} {numbers[name]:,.6g}" for name in ("mean", "std", "min", "max"))
+        say(f"  {numbers['count']:>8,}  numbers{of}: {said}")
     for line in note_lines(read.notes):
         say(line)
 
@@ -155,6 +162,12 @@ def _to_store(graph: GraphOptions, out: Path) -> dict[str, Any]:
         "notes": list(store.notes),
         "repairs": list(store.repairs),
     }
+
+
+def _of_numbers(name: str, targets: Any) -> dict[str, Any]:
+    known = targets[targets == targets]  # NaN is not equal to itself
+    figures = {one: float(getattr(known, one)()) for one in ("mean", "std", "min", "max")}
+    return {"name": name, "count": len(known), **figures}
 
 
 def _counts(graph: Graph) -> dict[str, Any]:

@@ -136,6 +136,11 @@ class Graph:
         return len(self.class_names)
 
     @property
+    def holds_numbers(self) -> bool:
+        """Whether nodes have numbers to predict, and none of them a class."""
+        return self.targets is not None and not (self.labels >= 0).any()
+
+    @property
     def encoding(self) -> Any:
         """What the columns of tables became; None for a graph that is not from tables."""
         return getattr(self.origin, "encoding", None)

@@ -19,8 +19,8 @@ from kernode.graph.graph import Graph
 class GraphShare(Graph):
     """Rows ``bounds[rank]`` … ``bounds[rank + 1]`` of a graph; the others are with other ranks.
 
-    ``adjacency`` is n_k × n and ``features`` n_k × f. Labels and names are of all n nodes: they are small,
-    and every rank splits the nodes for itself. :func:`require_whole` refuses a share.
+    ``adjacency`` is n_k × n and ``features`` n_k × f. Labels, targets and names are of all n nodes: they are
+    small, and every rank splits the nodes for itself. :func:`require_whole` refuses a share.
     """
 
     ranks: Ranks = ALONE

@@ -73,8 +73,9 @@ def from_scipy(adjacency: Any, features: Any, labels: Any = None, **names: Any) 
 
 
 def from_networkx(
-    graph: Any, *, label: str | None = None, features: Features | str | None = None, weight: str = "weight"
-) -> Graph:
+    graph: Any, *, label: str | None = None, features: Features | str | None = None, weight: str = "weight",
+    task: str = "auto",
+) -> Graph:  # fmt: skip
     """A graph from a networkx one: node attributes become columns, as :func:`read_table` reads them.
 
     Nodes keep their names; an attribute that a node lacks is missing. ``weight`` is the edges' attribute.
@@ -98,7 +99,7 @@ def from_networkx(
     if any(value is not None for value in weights):
         edges["weight"] = ["1" if value is None else str(value) for value in weights]
     name = str(graph.name or "networkx").lower().replace(" ", "_").replace("'s", "")
-    return read_table(edges, nodes, id="(node)", label=label, features=features, name=name)
+    return read_table(edges, nodes, id="(node)", label=label, task=task, features=features, name=name)
 
 
 def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
@@ -106,7 +107,8 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
 
     Weights are ``edge_weight``, or an ``edge_attr`` of one number per edge; an ``edge_attr`` of several is
     left out, with a warning. What was taken or left out stands in the graph's ``notes``. Labels below 0 are
-    unknown. Masks are not part of a graph, and do as nodes: ``fit(data.train_mask, data.y, graph=graph)``.
+    unknown; a ``y`` of floating point becomes ``targets``, unknown where it is NaN. Masks are not part of a
+    graph, and do as nodes: ``fit(data.train_mask, data.y, graph=graph)``.
     """
     import torch
 
@@ -141,12 +143,18 @@ def from_pyg(data: Any, *, name: str = "pyg") -> Graph:
         coo = x.to_sparse_coo().coalesce()
         row, column = coo.indices().int().numpy()
         features = sparse.csr_array((coo.values().numpy(), (row, column)), shape=tuple(x.shape))
-    graph = Graph.from_edges(data.edge_index.cpu().numpy().T, features, labels, weights=weights, name=name)
+    known = {"labels": labels}
+    if labels is not None and labels.dtype.kind == "f":
+        known = {"targets": labels, "target_name": "y"}
+    graph = Graph.from_edges(data.edge_index.cpu().numpy().T, features, weights=weights, name=name, **known)
     return replace(graph, notes=(*notes, *graph.notes))
 
 
 def to_pyg(graph: Graph) -> Any:
-    """PyTorch Geometric's ``Data``: dense x, edge_index in both directions, y (−1 unknown), edge_weight."""
+    """PyTorch Geometric's ``Data``: dense x, edge_index in both directions, y (−1 unknown), edge_weight.
+
+    Of a graph with targets and without classes, y has these in float32, NaN where one is not known.
+    """
     import torch
 
     try:
@@ -162,6 +170,6 @@ def to_pyg(graph: Graph) -> Any:
     return Data(
         x=torch.tensor(x.toarray() if sparse.issparse(x) else x, dtype=torch.float32),
         edge_index=torch.tensor(np.stack([entries.row, entries.col]), dtype=torch.int64),
-        y=torch.tensor(graph.labels),
+        y=torch.tensor(graph.targets).float() if graph.holds_numbers else torch.tensor(graph.labels),
         edge_weight=torch.tensor(entries.data) if weighted else None,
     )

@@ -101,16 +101,30 @@ def fixed_split(graph: Graph, how: str) -> Split:
     training = entry.before_test - 500 if how == "fastgcn" else entry.public_training
     bounds = ((0, training), (training, training + 500), (entry.before_test, entry.nodes))
     # Nodes without label are left out: Citeseer's 15, among the test nodes, and any that a user hid.
-    return Split(*(first + np.flatnonzero(graph.labels[first:last] >= 0) for first, last in bounds))
+    known = _is_known(_labels_or_targets(graph))
+    return Split(*(first + np.flatnonzero(known[first:last]) for first, last in bounds))
+
+
+def _labels_or_targets(graph: Graph) -> np.ndarray:
+    """What the nodes of a graph are split by: classes, or numbers where none has a class."""
+    labels = graph.targets if graph.holds_numbers else graph.labels
+    assert labels is not None
+    return labels
+
+
+def _is_known(labels: np.ndarray) -> np.ndarray:
+    return np.isfinite(labels) if labels.dtype.kind == "f" else labels >= 0
 
 
 def random_split(labels: np.ndarray, sizes: tuple[float, float, float], seed: int) -> Split:
     """Deal labelled nodes out at random, by three fractions (any float) or three counts (all integers).
 
+    ``labels``: n classes, −1 where one is not known, or n numbers of floating point, NaN where one is not.
+
     >>> random_split(np.array([0, 1, 0, 1, -1]), (2, 1, 1), seed=0)
     Split(2 training, 1 validation, 1 test nodes)
     """
-    labelled = np.flatnonzero(np.asarray(labels) >= 0)
+    labelled = np.flatnonzero(_is_known(np.asarray(labels)))
     train, validation, test = _counts(sizes, len(labelled))
     order = seeded(seed).permutation(labelled)[: train + validation + test]
     return Split(*np.split(order, [train, train + validation]))
@@ -133,6 +147,9 @@ def per_class(graph: Graph, train: int, validation: int, seed: int) -> Split:
     >>> per_class(load_graph("cora"), 20, 30, seed=0)
     Split(140 training, 210 validation, 2,358 test nodes)
     """
+    if graph.holds_numbers:
+        sentence = "nodes have numbers and no classes. Split by sizes, such as 0.6/0.2/0.2."
+        raise InputError(sentence, "unsupported", setting="split")
     random, whole = seeded(seed), random_split(graph.labels, (1.0, 0.0, 0.0), seed)  # for what it refuses
     parts = []
     for label in np.unique(graph.labels[whole.train]):
@@ -171,10 +188,11 @@ def parse_per_class(text: str) -> tuple[int, int]:
 def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterable[int]) -> list[Split]:
     """Split a graph once per seed: "fastgcn", "public", "jk", by sizes, or as a file says.
 
-    Sizes are fractions of the labelled nodes, "0.6/0.2/0.2", counts, "140/500/1000", or counts per class:
-    "20-per-class" trains on 20 nodes of each and validates on 30, "20/10-per-class" on 10, and all others
-    are tested. None stands for fastgcn where the graph has that split, and for jk elsewhere. What files may
-    hold: :func:`read_split`. The fixed splits know no seed, so every entry is then the same object.
+    Sizes are fractions of the nodes with a class (or, if none has one, a number), "0.6/0.2/0.2", counts,
+    "140/500/1000", or counts per class: "20-per-class" trains on 20 nodes of each and validates on 30,
+    "20/10-per-class" on 10, and all others are tested. None stands for fastgcn where the graph has that
+    split, and for jk elsewhere. What files may hold: :func:`read_split`. The fixed splits know no seed, so
+    every entry is then the same object.
 
     >>> from kernode.io import load_graph
     >>> split_nodes(load_graph("cora"), "100/50/50", seeds=[0, 1])
@@ -190,7 +208,7 @@ def split_nodes(graph: Graph, how: str | os.PathLike[str] | None, seeds: Iterabl
     if is_per_class(how):
         return [per_class(graph, *parse_per_class(how), seed) for seed in seeds]
     sizes = (0.6, 0.2, 0.2) if how == "jk" else parse_sizes(how)
-    return [random_split(graph.labels, sizes, seed) for seed in seeds]
+    return [random_split(_labels_or_targets(graph), sizes, seed) for seed in seeds]
 
 
 def parse_sizes(text: str) -> tuple[float, float, float]:
@@ -402,11 +420,12 @@ def _columns(path: Path, part: str, array: np.ndarray, graph: Graph) -> list[np.
 def _checked(path: Path, graph: Graph, parts: dict[str, np.ndarray]) -> Split:
     with complete(path):
         split = Split(**parts)
+    labels, what = _labels_or_targets(graph), "number" if graph.holds_numbers else "class"
     for part in PARTS:
         nodes = getattr(split, part)
-        unknown = nodes[graph.labels[nodes] < 0]
+        unknown = nodes[~_is_known(labels[nodes])]
         if len(unknown):
-            first = f"have no class, the first is {graph.lookup.name(unknown[0])}. Leave them out"
+            first = f"have no {what}, the first is {graph.lookup.name(unknown[0])}. Leave them out"
             raise _wrong(path, f"{len(unknown):,} of {len(nodes):,} {part} nodes {first}", "missing")
     if not len(split.train):
         raise _wrong(path, "it has no training nodes. Give at least one of each class", "too-few")

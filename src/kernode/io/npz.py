@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MARK = "kernode"  # the array that tells this layout from others
-_LAYOUT = "kernode-graph-1"
+_LAYOUT, _WITH_TARGETS = "kernode-graph-1", "kernode-graph-2"  # the second is unknown before 0.3
 
 Arrays = dict[str, np.ndarray]
 
@@ -55,6 +55,9 @@ def pack(graph: Graph) -> Arrays:
         "dtype": graph.features.dtype.name,
         "notes": list(graph.notes),
     }
+    if graph.targets is not None:
+        arrays["targets"] = graph.targets
+        header |= {"layout": _WITH_TARGETS, "target_name": graph.target_name}
     if graph.encoding is not None:
         header["encoding"] = graph.encoding.to_json()
     if graph.repairs:
@@ -73,8 +76,8 @@ def _unpack(path: Path, arrays: Arrays) -> Graph:
         layout = header["layout"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(path, "has a damaged header") from error
-    if layout != _LAYOUT:
-        sentence = f"{path} has the layout '{layout}', this kernode reads '{_LAYOUT}'. Update kernode."
+    if layout not in (_LAYOUT, _WITH_TARGETS):
+        sentence = f"{path} has the layout '{layout}', this kernode reads '{_WITH_TARGETS}'. Update kernode."
         raise FileError(sentence, "unsupported", path=str(path))
     if header.pop("sha256", None) != _digest(header, arrays):
         raise damaged(path, "is damaged: its checksum does not match")
@@ -94,6 +97,8 @@ def _unpack(path: Path, arrays: Arrays) -> Graph:
             name=header["name"],
             notes=tuple(header["notes"]),
             origin=None if encoding is None else _origin(Encoding.from_json(encoding), repairs, arrays),
+            targets=arrays.get("targets"),
+            target_name=header.get("target_name", ""),
         )
 
 
@@ -210,7 +215,10 @@ def write_npz(graph: Graph, path: str | os.PathLike[str]) -> None:
 
 
 def _read_benchmark(archive: Archive) -> Graph:
-    """Read a graph in the gnn-benchmark layout; of a directed one both directions are kept."""
+    """Read a graph in the gnn-benchmark layout; of a directed one both directions are kept.
+
+    Labels of floating point are targets.
+    """
     path, names = archive.path, archive.names
     dense = "attr_matrix" in names
     sparse_features = not dense and any(name.startswith("attr_") for name in names)
@@ -230,7 +238,9 @@ def _read_benchmark(archive: Archive) -> Graph:
     adjacency = _benchmark_csr(archive, "adj")
     features = archive.read("attr_matrix") if dense else _benchmark_csr(archive, "attr")
     with complete(path):
-        return from_scipy(adjacency, features, archive.read("labels"), name=path.stem)
+        labels = archive.read("labels")
+        known = {"targets" if labels.dtype.kind == "f" else "labels": labels}
+        return from_scipy(adjacency, features, name=path.stem, **known)
 
 
 def _benchmark_csr(archive: Archive, what: str) -> sparse.csr_array:

@@ -77,6 +77,7 @@ class Store:
     encoding: dict[str, Any] | None  # of a graph from tables: what their columns became
     repairs: tuple[dict[str, Any], ...]  # and their rows that were dropped or changed
     digests: dict[str, list[str]]  # SHA-256 of every block, by the names of arrays
+    target_name: str = ""
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Store:
@@ -129,6 +130,10 @@ class Store:
         """The class of every node, −1 where it is not known."""
         return np.asarray(self._mapped("labels"))
 
+    def targets(self) -> np.ndarray | None:
+        """The number of every node, NaN where it is not known; None where nodes have none."""
+        return np.array(self._mapped("targets")) if "targets" in self.digests else None
+
     def names(self) -> np.ndarray | None:
         """The name of every node, or None where they have none."""
         if "names" not in self.digests:
@@ -139,7 +144,7 @@ class Store:
         return np.array(texts, str)
 
     def share(self, ranks: Ranks) -> GraphShare:
-        """A rank's rows, with the labels and names of all nodes."""
+        """A rank's rows, with the labels, targets and names of all nodes."""
         from kernode.graph.share import GraphShare
 
         bounds = self.borders(ranks.size)
@@ -147,6 +152,7 @@ class Store:
         return GraphShare(
             *self.rows(start, stop), self.labels(), self.class_names, self.names(), self.name, self.notes,
             ranks=ranks, bounds=bounds, of_whole=self.fingerprint, entries=self.entries,
+            targets=self.targets(), target_name=self.target_name,
         )  # fmt: skip
 
     def whole(self) -> Graph:
@@ -157,7 +163,10 @@ class Store:
                 repairs = tuple(Repair.from_json(repair) for repair in self.repairs)
                 origin = TableOrigin(Encoding.from_json(self.encoding), repairs)
             matrices, names = self.rows(0, self.nodes), self.names()
-            graph = Graph(*matrices, self.labels(), self.class_names, names, self.name, self.notes, origin)
+            graph = Graph(
+                *matrices, self.labels(), self.class_names, names, self.name, self.notes, origin,
+                self.targets(), self.target_name,
+            )  # fmt: skip
         if graph.fingerprint != self.fingerprint:
             raise damaged(self.folder, "is damaged: its arrays are not those of one graph", _REMEDY)
         return graph
@@ -322,6 +331,8 @@ def _finish(folder: Path, indptr: np.ndarray, graph: Graph | SimpleNamespace) ->
     x: Any = graph.features
     filled, names, entries = sparse.issparse(x), graph.node_names, int(indptr[-1])
     arrays = {"indptr": indptr.astype(np.int64), "labels": graph.labels}
+    if graph.targets is not None:
+        arrays["targets"] = graph.targets
     if filled:
         arrays |= {"features.indptr": x.indptr.astype(np.int64), "features.indices": x.indices}
     arrays["features.data" if filled else "features"] = x.data if filled else x
@@ -347,8 +358,11 @@ def _finish(folder: Path, indptr: np.ndarray, graph: Graph | SimpleNamespace) ->
         features=x.shape[1], feature_entries=int(x.nnz) if filled else None, dtype=x.dtype.name,
         fingerprint=graph.fingerprint, notes=graph.notes, encoding=encoding and encoding.to_json(),
         repairs=tuple(repair.short().to_json() for repair in repairs or ()), digests=digests,
+        target_name=graph.target_name,
     )  # fmt: skip
     values = {name: value for name, value in asdict(store).items() if name != "folder"}
+    if graph.targets is None:
+        del values["target_name"]  # a store of classes is as before
     content = {"format": FORMAT, **values, "checksum": _checksum(values)}
     write_whole(folder / FILE, json.dumps(content, indent=1).encode() + b"\n")
 

@@ -251,11 +251,13 @@ def split_labels(graph: Graph, split: Any, seeds: tuple[int, ...]) -> tuple[list
 
 def require_no_numbers(graph: Graph) -> None:
     """Raise where nodes have numbers and no classes: the one place that says what needs regression."""
-    if graph.targets is None or (graph.labels >= 0).any():
+    if not graph.holds_numbers:
         return
     what = f"{graph.target_name!r} holds" if graph.target_name else "targets are"
     sentence = f"{what} numbers, and this predicts classes. Name a column of classes"
-    raise InputError(f"{sentence}, or take it as classes: task='classes'.", "unsupported", setting="label")
+    raise InputError(
+        f"{sentence}, or take it as classes: task='classes'.", "unsupported", setting=("label", "task")
+    )
 
 
 def require_several_classes(graph: Graph, methods: Candidates) -> None:
