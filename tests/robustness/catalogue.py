@@ -76,6 +76,8 @@ TABLES = (
     _tables("empty edges", "edges.csv, row 1", "Name the columns", edges=""),
     _tables("one column", "edges.csv has only the column 'source'", "needs two", edges="source\nn1\nn2\n"),
     _tables("words as weights", "row 2: column 'weight'", "Name another", edges=f"{WEIGHED}n1,n2,heavy\n"),
+    _tables("a word among numbers", "nodes.csv, row 3: 'old' in column 'age' is not a number",
+            nodes=NODES.replace("21", "old"), more="--label age --set table.task=numbers"),
     _tables("a node twice", "'n1' has the class 'red' in row 3 and 'blue' in row 14",
             nodes=f"{NODES}n1,3,blue\n"),
     _tables("bytes", "NUL bytes", "Save it as CSV", edges=bytes(range(256)) * 20),

@@ -14,10 +14,10 @@ from kernode.cli.log_file import start_log
 from kernode.cli.ranks import require_shares
 from kernode.errors import KernodeError
 
-# Options and commands of 0.2, by what to write now; errors about a setting name it in the same way.
+# Options and commands of 0.2, by what to write now; errors about a setting (task is new) name it so, too.
 _SETTINGS = {
     "table": "id source target weight source_prefix target_prefix negative features positions unknown "
-    "decimal dates encoding header as_new_graph",
+    "decimal dates encoding header as_new_graph task",
     "map": "hops layers hidden powers hop_weights",
     "loss": "objective kernel_loss kernel_weight margin triplets class_weights",
     "training": "learning_rate weight_decay dropout input_dropout selection select_by patience averaging",

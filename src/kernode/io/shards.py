@@ -132,7 +132,7 @@ class Store:
 
     def targets(self) -> np.ndarray | None:
         """The number of every node, NaN where it is not known; None where nodes have none."""
-        return np.array(self._mapped("targets")) if "targets" in self.digests else None
+        return np.asarray(self._mapped("targets")) if "targets" in self.digests else None
 
     def names(self) -> np.ndarray | None:
         """The name of every node, or None where they have none."""

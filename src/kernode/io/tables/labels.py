@@ -107,7 +107,7 @@ def read_labels(
         return read_numbers(*as_numbers)
     unknown = unknown or _guess_unknown(table, column, raw)
     written = unknown.without(alike(unknown.without(raw)))
-    notes = _unknown_notes(table, column, raw, written, unknown)
+    notes = _unknown_notes(table, column, raw, written, unknown.exact)
     found = list(dict.fromkeys(one for one in written if one is not None))
     if known is None:
         if task == "auto" and _look_like_numbers(written, found):
@@ -140,7 +140,7 @@ def read_numbers(
 
     ``notation``: that of another table; None to find it. ``sure``: the column is known to hold numbers.
     """
-    type_, later = table.types[column], notation is not None
+    type_, later, stated = table.types[column], notation is not None, unknown is not None
     if not is_text(type_) and not type_.startswith((*NUMERIC, "BOOLEAN")):
         sentence = f"column {column!r} holds {type_}, not numbers. Name another, or take it as classes."
         raise table.error(sentence, "unsupported", setting="label")
@@ -153,14 +153,15 @@ def read_numbers(
     values = read_values(table, Number, column, notation)
     written = unknown.without(alike(unknown.without(raw)))
     is_there = np.array([one is not None and one.lower() not in MISSING for one in written], bool)
-    values[~is_there] = np.nan
+    values[~is_there], written[~is_there] = np.nan, None
+    notes = _unknown_notes(table, column, raw, written, said_so=True)
     for row in np.flatnonzero(is_there & np.isnan(values))[:1]:
         like = "" if notation.is_plain else f" ({notation})"
         fix = "Correct it, leave the cell empty, or say that it means not known."
         sentence = f"{raw[row]!r} in column {column!r} is not a number{like}. {fix}"
         raise table.error(sentence, "setting", row=row, setting="unknown", column=column)
-    if not sure and are_ids(column, values):
-        raise _looks_like_id(table, column, raw, len(raw))
+    if not sure and are_ids(column, values[is_there]):
+        raise _looks_like_id(table, column, written[is_there], is_there.sum())
     distinct, codes = np.unique(values, return_inverse=True)
     codes = np.where(np.isnan(values), -1, codes)
     of_nodes = np.append(distinct, np.nan)[_of_nodes(table, "number", raw, codes, node, nodes)]
@@ -168,8 +169,11 @@ def read_numbers(
     if targets is None and not later:
         sentence = f"column {column!r} has no number. Fill it for some nodes."
         raise table.error(sentence, "missing", setting="label", column=column)
-    what = f"{column}: numbers, regression ({np.isfinite(distinct).sum():,} different values)"
-    notes = () if later else (what if sure else f"{what}; task='classes' takes them as classes",)
+    if not later:
+        what = f"{column}: numbers, regression ({np.isfinite(distinct).sum():,} different values)"
+        notes = (*notes, what if sure else f"{what}; task='classes' takes them as classes")
+        if not stated and distinct[distinct < 0].tolist() == [-1]:
+            notes = (*notes, f"{column}: −1, the only number below 0, is a number, unless unknown names it")
     return Labels(np.full(len(nodes), -1, np.int64), (), unknown, notes, targets, notation)
 
 
@@ -217,7 +221,7 @@ def _guess_unknown(table: Table, column: str, raw: np.ndarray) -> UnknownLabels:
 
 
 def _unknown_notes(
-    table: Table, column: str, raw: np.ndarray, written: np.ndarray, unknown: UnknownLabels
+    table: Table, column: str, raw: np.ndarray, written: np.ndarray, said_so: bool
 ) -> tuple[str, ...]:
     """What was taken as not known, other than empty cells."""
     taken = Counter(one for one, left in zip(raw, written, strict=True) if one is not None and left is None)
@@ -226,7 +230,7 @@ def _unknown_notes(
     shown = ", ".join(map(repr, list(taken)[:_SHOWN]))
     count = f"{taken.total():,} row{'s' * (taken.total() > 1)}"
     said = f"{table.name}: took {shown} in column {column!r} as not known ({count})"
-    return (said if unknown.exact else f"{said}; to keep it as a class, say which texts mean not known",)
+    return (said if said_so else f"{said}; to keep it as a class, say which texts mean not known",)
 
 
 def _look_like_numbers(written: np.ndarray, distinct: list[str]) -> bool:

@@ -461,11 +461,11 @@ class Tables:
         read = (one.table, self.label, one.place, self.names, unknown)
         try:
             if like is not None and like.numbers is not None:
-                self.labels = read_numbers(*read, like.numbers)
+                labels = read_numbers(*read, like.numbers)
             else:
                 task, clues = options.task or "auto", lambda: self._clues(one)
-                self.labels = read_labels(*read, classes, task=task, clues=clues)
-            if self.labels.targets is not None and not (like or options.label or options.task):
+                labels = read_labels(*read, classes, task=task, clues=clues)
+            if labels.targets is not None and not (like or options.label or options.task):
                 what = f"{one.table.name}: column {self.label!r} looks like a number"
                 raise NotClassesError(f"{what}. Name it to predict it.", "setting", setting="label")
         except NotClassesError as error:
@@ -474,6 +474,7 @@ class Tables:
             self.label = None
             self.about.append(f"did not take a column as label by its name alone: {error}")
             return
+        self.labels = labels
         if options.label is None:
             self.about.append(f"{one.table.name}: took {self.label!r} as label")
         self.about += self.labels.notes
