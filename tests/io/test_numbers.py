@@ -173,6 +173,8 @@ def test_a_column_that_is_a_label_by_its_name_alone_stays_a_feature(workspace):
     assert any("'label' looks like a number. Name it to predict it" in note for note in graph.notes)
     assert "label" in graph.encoding.feature_names
     assert read_table("edges.csv", "nodes.csv", label="label").target_name == "label"
+    conflict = {"id": [1, 2, 3, 1], "label": [0.5, 1.5, 2.5, 3.5]}
+    assert read_table("edges.csv", conflict).targets is None
     assert read_table("edges.csv", "nodes.csv", task="numbers").target_name == "label"
 
 
@@ -229,6 +231,15 @@ def test_a_target_replaces_the_one_before(read):
         with_target(prices, "price", "classes")
     with refused("setting", setting="unknown"):
         with_target(graph, "colour", "numbers")
+    with refused("setting", setting="task"):
+        with_target(graph, "colour", "number")
+
+
+def test_a_flag_is_0_and_1_as_a_number():
+    nodes = {"id": ["a", "b", "c"], "open": [True, False, None]}
+    graph = read_table({"source": ["a"], "target": ["b"]}, nodes)
+    assert np.array_equal(with_target(graph, "open", "numbers").targets, [1, 0, np.nan], equal_nan=True)
+    assert with_target(graph, "open").class_names == ("false", "true")
 
 
 def test_a_classifier_says_that_numbers_are_not_for_it(read):

@@ -14,7 +14,7 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.io.tables.encoding import stacked
 from kernode.io.tables.kinds import Category, Column, Date, Flag, Number, Scalar, Text, Tokens, Vector
-from kernode.io.tables.labels import read_labels
+from kernode.io.tables.labels import read_labels, require_task
 from kernode.io.tables.notation import LARGEST, NO, YES, NumberNotation
 from kernode.io.tables.read import POSITIONS, TableOrigin
 from kernode.io.tables.source import database, open_table
@@ -38,6 +38,7 @@ def with_target(graph: Graph, name: str, task: str = "auto") -> Graph:
     >>> with_target(graph, "age", task="numbers").targets.tolist()
     [31.0, 44.0, 37.0, 52.0]
     """
+    require_task(task)
     origin = graph.origin
     if not isinstance(origin, TableOrigin):
         what = f"{graph.name!r} was not read from tables, whose columns have names"
@@ -62,7 +63,7 @@ def with_target(graph: Graph, name: str, task: str = "auto") -> Graph:
         what = f"{graph.name!r} was saved by kernode 0.2, without its columns"
         raise _refused(f"{what}. Read its tables again.")
     values = origin.values[name]
-    if isinstance(column, Flag):
+    if isinstance(column, Flag) and task != "numbers":
         values = np.array(["false", "true", None], object)[np.nan_to_num(values, nan=2).astype(int)]
     nodes = np.arange(graph.n_nodes)
     with database() as con:

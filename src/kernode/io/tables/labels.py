@@ -67,8 +67,14 @@ USUAL = UnknownLabels(tuple(text for text in MISSING if text not in ("none", "-"
 BY_WORDS = UnknownLabels((*USUAL.texts, "unknown", "unlabeled", "unlabelled", "not known"))
 
 
+def require_task(task: str | None) -> None:
+    """Raise unless a task is one of those that a column to predict may be for."""
+    if task not in (None, *TASKS):
+        raise bad_setting("task", f"one of {', '.join(TASKS)}", task)
+
+
 class NotClassesError(InputError):
-    """A column holds ids instead of classes, or has only the name of a label."""
+    """A column holds ids instead of classes, or numbers under the usual name of a label."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ def read_labels(
     unknown: UnknownLabels | None,
     known: tuple[str, ...] | None = None,
     *,
-    task: str = "auto",
+    task: str | None = "auto",
     clues: Callable[[], Clues] = Clues,
 ) -> Labels:
     """Classes of nodes; ``node``: the position of each row's, −1 for none, among the names ``nodes``.
@@ -99,7 +105,8 @@ def read_labels(
     ``unknown``: the texts that mean there is none; None to guess them. ``known``: classes of another table,
     which come first, in their order; None where this table is the first, and its classes are checked. Others
     are sorted, integers by value. ``task``: "auto" takes many different numbers as :func:`read_numbers`
-    does, with ``clues`` to their notation.
+    does, with ``clues`` to their notation; None, where only the column's name says that it is a label,
+    refuses them.
     """
     raw = _as_text(table, column)
     as_numbers = (table, column, node, nodes, unknown, None, clues)
@@ -110,11 +117,14 @@ def read_labels(
     notes = _unknown_notes(table, column, raw, written, unknown.exact)
     found = list(dict.fromkeys(one for one in written if one is not None))
     if known is None:
-        if task == "auto" and _look_like_numbers(written, found):
+        if task != "classes" and _look_like_numbers(written, found):
+            if task is None:
+                what = f"{table.name}: column {column!r} looks like a number"
+                raise NotClassesError(f"{what}. Name it to predict it.", "setting", setting="label")
             return read_numbers(*as_numbers, sure=False)
         _require_no_ids(table, column, written, found)
         codes = {str(code) for code in range(len(found))}
-        if task == "auto" and len(found) > 2 and _are_numbers(found)[0] and set(found) != codes:
+        if task != "classes" and len(found) > 2 and _are_numbers(found)[0] and set(found) != codes:
             what = f"{len(found):,} different numbers, taken as classes"
             notes = (*notes, f"{column}: {what}; task='numbers' takes them as numbers")
     new = set(found) - set(known or ())

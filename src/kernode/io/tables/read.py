@@ -35,13 +35,13 @@ from kernode.io.tables.encoding import (
 from kernode.io.tables.kinds import KINDS, Column
 from kernode.io.tables.labels import (
     LABELS,
-    TASKS,
     USUAL,
     Labels,
     NotClassesError,
     UnknownLabels,
     read_labels,
     read_numbers,
+    require_task,
 )
 from kernode.io.tables.notation import Clues, looks_at
 from kernode.io.tables.source import DATABASES, database, is_text_file, open_table
@@ -171,8 +171,7 @@ def open_tables(
     edges, nodes = _from_address(edges, nodes)
     several = [] if nodes is None else list(nodes) if isinstance(nodes, list | tuple) else [nodes]
     options = SimpleNamespace(**dict.fromkeys(_OPTIONS) | given)
-    if options.task not in (None, *TASKS):
-        raise bad_setting("task", f"one of {', '.join(TASKS)}", options.task)
+    require_task(options.task)
     options.task = None if options.task == "auto" else options.task
     stated = [option for option in _OPTIONS if getattr(options, option) is not None]
     options.like = encoding_of(options.like)
@@ -461,20 +460,16 @@ class Tables:
         read = (one.table, self.label, one.place, self.names, unknown)
         try:
             if like is not None and like.numbers is not None:
-                labels = read_numbers(*read, like.numbers)
+                self.labels = read_numbers(*read, like.numbers)
             else:
-                task, clues = options.task or "auto", lambda: self._clues(one)
-                labels = read_labels(*read, classes, task=task, clues=clues)
-            if labels.targets is not None and not (like or options.label or options.task):
-                what = f"{one.table.name}: column {self.label!r} looks like a number"
-                raise NotClassesError(f"{what}. Name it to predict it.", "setting", setting="label")
+                task, clues = options.task or ("auto" if options.label else None), lambda: self._clues(one)
+                self.labels = read_labels(*read, classes, task=task, clues=clues)
         except NotClassesError as error:
             if options.label is not None:
                 raise
             self.label = None
             self.about.append(f"did not take a column as label by its name alone: {error}")
             return
-        self.labels = labels
         if options.label is None:
             self.about.append(f"{one.table.name}: took {self.label!r} as label")
         self.about += self.labels.notes
