@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
     from kernode.estimators.load import load_model
     from kernode.estimators.nodes import NodeKernelTransformer
+    from kernode.estimators.regressor import NodeKernelRegressor
     from kernode.graph import Graph, positions
     from kernode.io import Split, datasets, extend, load, read_table
     from kernode.io.edge_split import EdgeSplit, split_edges
@@ -37,6 +38,7 @@ _NAMES = {
     "estimators.links": ["LinkKernelTransformer", "LinkPredictor"],
     "estimators.load": ["load_model"],
     "estimators.nodes": ["NodeKernelTransformer"],
+    "estimators.regressor": ["NodeKernelRegressor"],
     "graph": ["Graph", "positions"],
     "io": ["Split", "datasets", "extend", "load", "read_table"],
     "io.edge_split": ["EdgeSplit", "split_edges"],
@@ -68,6 +70,7 @@ __all__ = [
     "MissingExtraError",
     "NodeKernel",
     "NodeKernelClassifier",
+    "NodeKernelRegressor",
     "NodeKernelTransformer",
     "Split",
     "Training",

@@ -8,6 +8,7 @@ from typing import Any
 from kernode.estimators.base import KernelEstimator
 from kernode.estimators.classifier import NodeKernelClassifier
 from kernode.estimators.links import LinkKernelTransformer, LinkPredictor
+from kernode.estimators.regressor import NodeKernelRegressor
 from kernode.graph import Graph
 from kernode.io.exchange import require_graph
 from kernode.models.file import read_model
@@ -16,7 +17,7 @@ from kernode.models.model import Model
 
 def load_model(
     path: str | Path, graph: Graph | None = None, device: str = "cpu"
-) -> NodeKernelClassifier | LinkPredictor | LinkKernelTransformer:
+) -> NodeKernelClassifier | NodeKernelRegressor | LinkPredictor | LinkKernelTransformer:
     """Read a model that an estimator's ``save``, ``kernode fit`` or ``kernode links`` wrote.
 
     Without ``graph`` it is the one in the file, where it was saved ``with_graph``, or a built-in data set,
@@ -32,7 +33,7 @@ def load_model(
 
 def as_estimator(
     model: Model, graph: Graph | None = None, device: str = "cpu", path: str | Path = "the model"
-) -> NodeKernelClassifier | LinkPredictor | LinkKernelTransformer:
+) -> NodeKernelClassifier | NodeKernelRegressor | LinkPredictor | LinkKernelTransformer:
     """The estimator that answers with a model, on a graph or on its own."""
     found: Any = KernelEstimator.by_model[type(model)].of_model(model, graph, device, path)
     return found

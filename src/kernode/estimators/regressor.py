@@ -1,0 +1,326 @@
+"""NodeKernelRegressor: the scikit-learn estimator that predicts numbers of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from numbers import Real
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from kernode.compute.replicas import RandomState, seed_from, whole
+from kernode.compute.tensor_options import TensorOptions
+from kernode.errors import InputError, bad_setting
+from kernode.estimators.base import KernelEstimator
+from kernode.explain.numbers import (
+    NumberExplanation,
+    NumberWhatIf,
+    explain_number,
+    what_if_number,
+)
+from kernode.explain.similar import restricted
+from kernode.explain.what_if import as_edit
+from kernode.graph import Graph
+from kernode.graph.lookup import Positions, as_nodes, require_aligned
+from kernode.io import Split
+from kernode.io.exchange import require_graph
+from kernode.io.node_split import split_nodes
+from kernode.io.tables import extend
+from kernode.io.tables.columns import with_target
+from kernode.kernels import Covariance
+from kernode.models.model import Report
+from kernode.tasks.numbers.model import (
+    INTERVALS,
+    Interval,
+    NumberModel,
+    NumbersOnGraph,
+    known_numbers,
+    quantiles_of,
+)
+from kernode.tasks.numbers.process import DEFAULT, GaussianProcess
+from kernode.tasks.numbers.task import fit_numbers
+from kernode.training.callbacks import NotebookBar, Verbose
+from kernode.training.run import Run
+
+
+class NodeKernelRegressor(RegressorMixin, KernelEstimator):
+    """Learns a kernel on the nodes of a graph and predicts a number of each, with its uncertainty.
+
+    A Gaussian process: its covariance is a sum of kernels of the features, of features and their means over
+    two hops, of the edges, and a product of both. Hyperparameters are found by marginal likelihood; no
+    validation node is needed. A prediction is a weighted sum of the known numbers.
+
+    - ``kernel``: a covariance in place of the default, such as
+      ``kn.kernels.FeatureCovariance(kn.kernels.Matern()) + kn.kernels.GraphCovariance((kn.kernels.GraphDiffusion(5.0),))``.
+    - ``nodes``: on how many random nodes the likelihood is computed. All known numbers are used afterwards.
+    - ``inducing``: beyond some 5,000 known numbers, how many nodes stand for all in terms with features;
+      terms of edges become one whose inverse is sparse. The log and ``model_.summary()`` say so.
+    - ``random_state``: which nodes these are, and which are held out for conformal intervals.
+    - ``threads``, ``verbose``: as in :class:`NodeKernelClassifier`. It runs on the CPU, in float64.
+
+    >>> import numpy as np
+    >>> import kernode as kn
+    >>> graph, split = kn.load("synthetic:nodes=200,classes=3,features=8", split="0.6/0.2/0.2")
+    >>> y = np.asarray(graph.features @ np.linspace(-1, 1, 8), float)
+    >>> model = kn.NodeKernelRegressor().fit(split.train, y[split.train], graph=graph)
+    >>> bool(model.score(split.test, y[split.test]) > 0.9)
+    True
+    >>> mean, deviation = model.predict(split.test[:3], return_std=True)
+    >>> mean.shape, deviation.shape, model.predict_interval(split.test[:3]).shape
+    ((3,), (3,), (3, 2))
+    """
+
+    model_kind: ClassVar = NumberModel
+
+    def __init__(
+        self,
+        kernel: Covariance | None = None,
+        *,
+        nodes: int = 800,
+        inducing: int = 500,
+        random_state: RandomState = 0,
+        threads: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.nodes = nodes
+        self.inducing = inducing
+        self.random_state = random_state
+        self.threads = threads
+        self.verbose = verbose
+
+    # Its parameters are no parts of a trained method.
+    get_params = BaseEstimator.get_params
+    set_params = BaseEstimator.set_params
+
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        graph: Graph | None = None,
+        split: str | Split | None = None,
+    ) -> Self:
+        """Learn from nodes X and their numbers y, from a column of the graph, or from its own numbers.
+
+        X: names, indices (:func:`kernode.positions` where names are integers, too), or a mask of all nodes.
+
+        ``fit("price", graph=graph)`` takes the numbers in a column of the graph's tables, which is then no
+        feature, ``fit(graph=graph)`` those of ``graph.targets``. Both hold a fifth of them out as test nodes,
+        as :meth:`report` needs, or what ``split`` says, as :func:`kernode.load` takes it. Training and
+        validation nodes of a split are both learned from: the validation nodes calibrate intervals.
+        """
+        if isinstance(X, str) and y is None:
+            graph, X = with_target(require_graph(graph), X, "numbers"), None
+        graph, held, tested, name = require_graph(graph), None, None, ""
+        run = self._run()
+        if X is None:
+            targets = graph.targets
+            known_numbers(graph)
+            assert targets is not None
+            (parts,) = split_nodes(graph, "0.64/0.16/0.2" if split is None else split, run.seeds)
+            nodes = np.concatenate([parts.train, parts.validation])
+            held = np.arange(len(parts.train), len(nodes)) if len(parts.validation) else None
+            numbers, tested = targets[nodes], parts.test[None]
+            name = str(split) if isinstance(split, str) else ""
+        else:
+            nodes, numbers = self._known(graph, X, y, split)
+        process = GaussianProcess(DEFAULT if self.kernel is None else self.kernel, self.nodes, self.inducing)
+        on = fit_numbers(process, graph, nodes, numbers, run, held, tested=tested, split=name)
+        return self._become(on)
+
+    def _known(self, graph: Graph, X: Any, y: Any, split: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and their numbers, checked."""
+        require_aligned(X, y=y)
+        if y is None:
+            who = type(self).__name__
+            raise InputError(
+                f"{who} requires y to be passed, but the target y is None: pass the numbers.",
+                "missing", setting="y",
+            )  # fmt: skip
+        if split is not None:
+            sentence = "a split is of the graph's own numbers: leave out X and y."
+            raise InputError(sentence, "conflict", setting="split")
+        nodes, numbers = np.asarray(graph.find(as_nodes(X))), as_numbers(y, len(as_nodes(X)), graph)
+        if len(np.unique(nodes)) < len(nodes):
+            raise InputError("a node is given twice. List each node once.", "duplicate", setting="X")
+        return nodes, numbers
+
+    def _run(self) -> Run:
+        callbacks: tuple[Any, ...] = ()
+        if whole("verbose", self.verbose, 0):
+            callbacks = (Verbose(self.verbose),)
+        elif NotebookBar.is_wanted():
+            callbacks = (NotebookBar(),)
+        options = TensorOptions.of(64, "cpu")
+        return Run((seed_from(self.random_state),), options, callbacks, threads=self.threads)
+
+    def _become(self, on: NumbersOnGraph) -> Self:
+        self._set_fitted(on.model, on)
+        self.n_features_in_ = 1  # X is one column: the node
+        return self
+
+    @classmethod
+    def of_model(cls, model: NumberModel, graph: Graph | None, device: str, path: str | Path) -> Self:
+        """The estimator that answers with a model from a file."""
+        graph = model.own_graph() if graph is None else graph
+        if graph is None:
+            raise InputError(
+                f"{path} knows numbers of nodes of {model.dataset!r}. Give that graph, or save the model with it.",
+                "missing", setting="graph", path=path,
+            )  # fmt: skip
+        process = model.method
+        own = cls(
+            process.covariance, nodes=process.nodes, inducing=process.inducing, random_state=model.seeds[0]
+        )
+        return own._become(model.on(graph))
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The number of each node, the posterior mean; with ``return_std`` also its standard deviation."""
+        on, nodes = self._at(X)
+        return (on.numbers(nodes), on.deviations(nodes)) if return_std else on.numbers(nodes)
+
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> np.ndarray:
+        """Quantiles of each node's number by the posterior: m × len(quantiles)."""
+        levels = [share("quantiles", one) for one in quantiles]
+        return quantiles_of(*self._at(X), levels)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9, method: Interval = "conformal") -> np.ndarray:
+        """An interval for each node's number: m × 2, low and high.
+
+        - "conformal": holds for new nodes that are drawn as the known ones were, whatever the model. A fifth
+          of the known numbers (or the validation nodes of a split) has no part in the fit and says how wide.
+        - "loo": by leave-one-out errors of all known numbers; narrower, without a guarantee.
+        - "gaussian": by the posterior alone, right if the model is.
+        """
+        if method not in INTERVALS:
+            raise bad_setting("method", "'conformal', 'loo' or 'gaussian'", method)
+        on, nodes = self._at(X)
+        return on.intervals(nodes, share("coverage", coverage), method)
+
+    def sample(self, X: Any, count: int = 1, random_state: RandomState = 0) -> np.ndarray:
+        """Draw functions from the posterior, without noise, at some nodes: count × m."""
+        on, nodes = self._at(X)
+        drawn = on.posterior.samples(nodes, whole("count", count, 1), seed_from(random_state))
+        found: np.ndarray = on.model.center + on.model.spread * drawn
+        return found
+
+    @property
+    def loo_(self) -> tuple[np.ndarray, np.ndarray]:
+        """Prediction and standard deviation of each known number by all others, in closed form.
+
+        In the order of ``model_.train[0]``.
+        """
+        found: tuple[np.ndarray, np.ndarray] = self._on().left_out()
+        return found
+
+    def report(self, X: Any = None, y: Any = None) -> Report:
+        """Evaluate the answers about nodes X with numbers y, or about the test nodes of the fit's split.
+
+        R², MAE, RMSE next to baselines on the same known numbers (the mean, ridge regression, gradient
+        boosting on features with neighbours' means, label propagation), coverage and width of intervals with
+        what chance explains of it, and how many test nodes have a twin among the known ones.
+        """
+        from kernode.tasks.numbers.evaluation import number_report
+
+        on: NumbersOnGraph = self._on()
+        if X is None:
+            if on.model.tested is None or on.graph.targets is None:
+                sentence = "the model was not fitted on a split: give nodes and their numbers."
+                raise InputError(sentence, "missing", setting="X")
+            nodes = on.model.tested[0]
+            return number_report(on, nodes, on.graph.targets[nodes])
+        require_aligned(X, y=y)
+        _, nodes = self._at(X)
+        return number_report(on, nodes, as_numbers(y, len(nodes), on.graph))
+
+    def add_labels(self, X: Any, y: Any) -> Self:
+        """The same model with more known numbers, without a fit. This estimator stays as it is."""
+        on: NumbersOnGraph = self._on()
+        nodes, numbers = self._known(on.graph, X, y, None)
+        return copy(self)._become(on.with_numbers(nodes, numbers))
+
+    def extend(self, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None) -> Self:
+        """The same model after nodes and edges arrived, as :func:`kernode.extend` takes them.
+
+        Everything is computed again on the larger graph, which is ``graph_`` of what comes back; there is no
+        fit. This estimator stays as it is.
+        """
+        on: NumbersOnGraph = self._on()
+        larger = extend(on.graph, nodes, edges, names=names, encoding=encoding)
+        return copy(self)._become(on.on_graph(larger))
+
+    def similar(
+        self,
+        nodes: Any,
+        k: int = 10,
+        *,
+        among: Any = None,
+        where: Mapping[str, Any] | None = None,
+        unlisted: bool = False,
+        exact: bool = True,
+    ) -> Any:
+        """The k nodes most similar to one by K̄, as :meth:`NodeKernelClassifier.similar` has them."""
+        on = self._on()
+        some = restricted(on.graph, among, None, where, unlisted=unlisted)
+        return on.kernel.similar(nodes, k, among=some, exact=exact)
+
+    def explain(self, node: Any, *, top: int = 10) -> NumberExplanation:
+        """Why a node has its number, in two exact sums: by known numbers, and by features and edges.
+
+        The ``top`` known numbers that add most are shown, all others as one.
+        """
+        on = self._on()
+        return explain_number(on, on.find_one(node), whole("top", top, 1))
+
+    def what_if(
+        self, node: Any, *, add: Any = (), remove: Any = (), features: Any = None, columns: Any = None
+    ) -> NumberWhatIf:
+        """The number of a node if edges or features were others, with the same known numbers.
+
+        The parameters are those of :meth:`NodeKernelClassifier.what_if`.
+        """
+        on = self._on()
+        return what_if_number(on, *as_edit(on.graph, node, add, remove, features, columns))
+
+    def _on(self, graph: Graph | None = None) -> NumbersOnGraph:
+        found: NumbersOnGraph = super()._on(graph)
+        return found
+
+    def _at(self, X: Any) -> tuple[NumbersOnGraph, Positions]:
+        on = self._on()
+        return on, on.find(X)
+
+    def __sklearn_tags__(self) -> Any:
+        """One list or column of names or indices, and the number of each."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def as_numbers(y: Any, count: int, graph: Graph) -> np.ndarray:
+    """Return numbers as an array, or raise."""
+    try:
+        numbers = np.asarray(y, dtype=np.float64)
+    except (ValueError, TypeError):
+        raise bad_setting("y", "numbers", y) from None
+    if numbers.shape != (count,):
+        raise InputError(
+            f"y must hold one number for each node of X ({count}). Got shape {numbers.shape}.",
+            "shape", setting="y", expected=(count,), found=numbers.shape,
+        )  # fmt: skip
+    for at in np.flatnonzero(~np.isfinite(numbers))[:1]:
+        raise InputError(
+            f"y, entry {at} is not a finite number. Leave the node out.", "not-finite", setting="y"
+        )
+    return numbers
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number between 0 and 1, checked."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise bad_setting(name, "between 0 and 1, both excluded", value)
+    return float(value)

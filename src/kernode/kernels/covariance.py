@@ -1,0 +1,308 @@
+"""Covariances: kernels of a graph's nodes with hyperparameters, of features and of edges, their sums and products."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from kernode.compute.chunks import chunks
+from kernode.compute.stack import Parameters, under_prefix
+from kernode.config import Config, require_part, require_setting
+from kernode.hops.spectral import GraphKernel, spectral_columns, spectral_diagonals
+from kernode.kernels.base import BaseKernel
+
+_COLUMNS = 512  # of graph kernels, computed at a time
+_START = math.log(0.1)  # log of each amplitude: targets have a variance of 1
+
+
+@dataclass(frozen=True)
+class NodeInputs:
+    """What covariances compare nodes by: columns of features, and the graph.
+
+    ``blocks``: x, P x, P² x, …, n × f each, with P = D⁻¹ A. ``groups``: which columns share a length scale.
+    ``adjacency``: S = D^-½ A D^-½.
+    """
+
+    blocks: tuple[Tensor, ...]
+    groups: tuple[int, ...]  # f numbers
+    adjacency: sparse.csr_array
+    degrees: np.ndarray  # n, sums of weights
+    diagonals: dict[GraphKernel, np.ndarray] = field(default_factory=dict)
+
+    def with_diagonals(self, kernels: Sequence[GraphKernel]) -> NodeInputs:
+        """Return the inputs with the diagonals of graph kernels."""
+        found = dict(zip(kernels, spectral_diagonals(self.adjacency, kernels), strict=True))
+        return replace(self, diagonals=found)
+
+
+@dataclass(frozen=True)
+class Between:
+    """What a covariance needs between rows (all nodes, or some) and some nodes, its columns."""
+
+    inputs: NodeInputs
+    rows: np.ndarray
+    columns: np.ndarray
+    # Of each term of edges, by its path: a matrix for each of its kernels, or one that is their weighted sum.
+    graph: dict[str, Tensor]
+    summed: bool = False
+
+    def at(self, rows: Any) -> Between:
+        """Return the same for some of the rows."""
+        graph = {path: held[:, rows] for path, held in self.graph.items()}
+        return replace(self, rows=self.rows[rows], graph=graph)
+
+    def to(self, columns: np.ndarray) -> Between:
+        """Return the same for some of the columns, by their places."""
+        graph = {path: held[:, :, columns] for path, held in self.graph.items()}
+        return replace(self, columns=self.columns[columns], graph=graph)
+
+    def weighted(self, parameters: Parameters) -> Between:
+        """Return the same with one matrix for each term of edges, its kernels weighted by their amplitudes."""
+        found = {}
+        for path, held in self.graph.items():
+            weights = parameters[f"{path}amplitudes"].exp().to(held.dtype)
+            found[path] = torch.einsum("k,kmp->mp", weights, held)[None]
+        return replace(self, graph=found, summed=True)
+
+
+@dataclass(frozen=True)
+class Covariance(Config):
+    """K(u, v) of a graph's nodes, p.s.d. for all hyperparameters; ``+`` and ``*`` combine.
+
+    Hyperparameters are logarithms. A new one defines :meth:`initial`, :meth:`gram` and :meth:`diagonal`.
+    """
+
+    @abstractmethod
+    def initial(self, inputs: NodeInputs) -> Parameters:
+        """First hyperparameters, in float64."""
+
+    @abstractmethod
+    def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """K between the rows and the columns: m × p."""
+
+    @abstractmethod
+    def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """K(v, v) of the rows: m."""
+
+    def parts(self, parameters: Parameters) -> Iterator[tuple[str, Covariance, Parameters, str]]:
+        """Its terms: what they are about, themselves, their hyperparameters and their path."""
+        yield self.about, self, parameters, ""
+
+    @property
+    def about(self) -> str:
+        """What it compares: features, edges, or both."""
+        return "features"
+
+    def graph_terms(self, path: str = "") -> Iterator[tuple[str, GraphCovariance]]:
+        """The terms of edges within, by their paths."""
+        yield from ()
+
+    def __add__(self, other: Covariance) -> Covariance:
+        return CovarianceSum((*_terms(self, CovarianceSum), *_terms(other, CovarianceSum)))
+
+    def __mul__(self, other: Covariance) -> Covariance:
+        return CovarianceProduct((*_terms(self, CovarianceProduct), *_terms(other, CovarianceProduct)))
+
+
+@dataclass(frozen=True)
+class FeatureCovariance(Covariance):
+    """``a · k(x_u / ℓ, x_v / ℓ)`` on features and their means over neighbours, with learned a and ℓ.
+
+    - ``kernel``: k, such as RBF(gamma=0.5) or Matern(). A dot product has no length scales.
+    - ``hops``: H of x = (x, P x, …, P^H x). Columns that belong together have one length scale.
+    """
+
+    kernel: BaseKernel
+    hops: int = 0
+
+    def __post_init__(self) -> None:
+        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.RBF(gamma=0.5)")
+        require_setting(0 <= self.hops <= 2, "hops", "an integer from 0 to 2", self.hops)
+
+    def initial(self, inputs: NodeInputs) -> Parameters:
+        """Of a tenth of the variance; scales at which nodes are about one apart."""
+        found = {"amplitude": torch.tensor(_START, dtype=torch.float64)}
+        if not self.kernel.dot_product:
+            count = (self.hops + 1) * (max(inputs.groups) + 1)
+            width = (self.hops + 1) * len(inputs.groups)
+            found["scales"] = torch.full((count,), 0.5 * math.log(width), dtype=torch.float64)
+        return found
+
+    def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """a k."""
+        x, y = (self._scaled(parameters, between.inputs, at) for at in (between.rows, between.columns))
+        return parameters["amplitude"].exp() * self.kernel.gram(x[None], y[None])[0]
+
+    def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """a k(x, x)."""
+        x = self._scaled(parameters, between.inputs, between.rows)[None]
+        return parameters["amplitude"].exp() * self.kernel.pairs(x, x)[0]
+
+    def _scaled(self, parameters: Parameters, inputs: NodeInputs, rows: np.ndarray) -> Tensor:
+        x = torch.cat([block[torch.from_numpy(rows)] for block in inputs.blocks[: self.hops + 1]], dim=1)
+        if self.kernel.dot_product:
+            return self.kernel.embed(x / math.sqrt(x.shape[1]))
+        step = max(inputs.groups) + 1
+        at = [group + hop * step for hop in range(self.hops + 1) for group in inputs.groups]
+        return self.kernel.embed(x * (-parameters["scales"][at]).exp())
+
+
+@dataclass(frozen=True)
+class GraphCovariance(Covariance):
+    """``Σ_j a_j G_j`` of graph kernels G_j with learned a_j, each with a mean diagonal of 1.
+
+    ``unit``: every G_j(v, v) is 1, so that a product with it keeps the variance of the other factor. On more
+    than some thousand nodes diagonals are estimated, and K(v, v) is 1 up to a tenth.
+    """
+
+    kernels: tuple[GraphKernel, ...]
+    unit: bool = False
+
+    def __post_init__(self) -> None:
+        require_setting(len(self.kernels) > 0, "kernels", "one or more graph kernels", self.kernels)
+        for one in self.kernels:
+            require_part("kernels", one, GraphKernel, "kernode.kernels.RegularizedLaplacian()")
+
+    @property
+    def about(self) -> str:
+        """Edges."""
+        return "edges"
+
+    def initial(self, inputs: NodeInputs) -> Parameters:
+        """A tenth of the variance each."""
+        return {"amplitudes": torch.full((len(self.kernels),), _START, dtype=torch.float64)}
+
+    def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """Σ_j a_j G_j."""
+        held = between.graph[path]
+        if between.summed:
+            return held[0]
+        return torch.einsum("k,kmp->mp", parameters["amplitudes"].exp(), held)
+
+    def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """Σ_j a_j G_j(v, v)."""
+        amplitudes = parameters["amplitudes"].exp()
+        if self.unit:
+            return amplitudes.sum().expand(len(between.rows))
+        own = [between.inputs.diagonals[one] for one in self.kernels]
+        return amplitudes @ torch.from_numpy(np.stack([one[between.rows] / one.mean() for one in own]))
+
+    def graph_terms(self, path: str = "") -> Iterator[tuple[str, GraphCovariance]]:
+        """Itself."""
+        yield path, self
+
+    def scaled(self, at: int, own: np.ndarray, inputs: NodeInputs, rows: Any, columns: Any) -> np.ndarray:
+        """G_j from columns of f_j(S)."""
+        diagonal = inputs.diagonals[self.kernels[at]].astype(own.dtype)
+        if not self.unit:
+            return own / diagonal.mean()
+        root = 1 / np.sqrt(diagonal)
+        return own * root[rows][:, None] * root[columns][None]
+
+
+@dataclass(frozen=True)
+class _Terms(Covariance):
+    """Several covariances; their hyperparameters are under 0., 1., …"""
+
+    terms: tuple[Covariance, ...]
+
+    def __post_init__(self) -> None:
+        for one in self.terms:
+            require_part("terms", one, Covariance, "kernode.kernels.FeatureCovariance(kernode.kernels.RBF())")
+
+    def initial(self, inputs: NodeInputs) -> Parameters:
+        """Those of all terms."""
+        return {f"{at}.{name}": v for at, k in enumerate(self.terms) for name, v in k.initial(inputs).items()}
+
+    def graph_terms(self, path: str = "") -> Iterator[tuple[str, GraphCovariance]]:
+        """Those of all terms."""
+        for at, one in enumerate(self.terms):
+            yield from one.graph_terms(f"{path}{at}.")
+
+    def _each(self, parameters: Parameters, path: str) -> Iterator[tuple[Covariance, Parameters, str]]:
+        for at, one in enumerate(self.terms):
+            yield one, under_prefix(parameters, f"{at}."), f"{path}{at}."
+
+
+@dataclass(frozen=True)
+class CovarianceSum(_Terms):
+    """Σ_m K_m."""
+
+    def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """Σ_m K_m."""
+        found = [one.gram(own, between, at) for one, own, at in self._each(parameters, path)]
+        return torch.stack(found).sum(dim=0) if len(found) < 3 else sum(found[1:], found[0])
+
+    def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """Σ_m K_m(v, v)."""
+        return sum(one.diagonal(own, between, at) for one, own, at in self._each(parameters, path))  # type: ignore[return-value]
+
+    def parts(self, parameters: Parameters) -> Iterator[tuple[str, Covariance, Parameters, str]]:
+        """The terms."""
+        for one, own, path in self._each(parameters, ""):
+            yield one.about, one, own, path
+
+
+@dataclass(frozen=True)
+class CovarianceProduct(_Terms):
+    """Π_m K_m: nodes are similar where they are by all."""
+
+    @property
+    def about(self) -> str:
+        """Features, edges, or both."""
+        kinds = sorted({one.about for one in self.terms}, reverse=True)
+        return kinds[0] if len(kinds) == 1 else "features and edges together"
+
+    def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """Π_m K_m."""
+        return math.prod(one.gram(own, between, at) for one, own, at in self._each(parameters, path))  # type: ignore[return-value]
+
+    def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
+        """Π_m K_m(v, v)."""
+        return math.prod(one.diagonal(own, between, at) for one, own, at in self._each(parameters, path))  # type: ignore[return-value]
+
+
+def between(
+    covariance: Covariance,
+    inputs: NodeInputs,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    parameters: Parameters | None = None,
+    dtype: Any = np.float64,
+) -> Between:
+    """Return what a covariance needs between rows and columns.
+
+    With hyperparameters each term of edges holds one matrix, else one for each of its kernels.
+    """
+    terms = dict(covariance.graph_terms())
+    kernels = list(dict.fromkeys(one for term in terms.values() for one in term.kernels))
+    weights = {
+        path: np.ones(len(term.kernels))
+        if parameters is None
+        else under_prefix(parameters, path)["amplitudes"].exp().numpy()
+        for path, term in terms.items()
+    }
+    counts = {path: len(term.kernels) if parameters is None else 1 for path, term in terms.items()}
+    held = {path: np.zeros((count, len(rows), len(columns)), dtype) for path, count in counts.items()}
+    for some in chunks(len(columns), _COLUMNS) if kernels else ():
+        own = spectral_columns(inputs.adjacency, kernels, columns[some], rows=rows, dtype=dtype)
+        found = dict(zip(kernels, own, strict=True))
+        for path, term in terms.items():
+            for at, kernel in enumerate(term.kernels):
+                scaled = term.scaled(at, found[kernel], inputs, rows, columns[some])
+                held[path][min(at, counts[path] - 1)][:, some] += weights[path][at] * scaled
+    graph = {path: torch.from_numpy(one) for path, one in held.items()}
+    return Between(inputs, rows, columns, graph, parameters is not None)
+
+
+def _terms(one: Any, kind: type[_Terms]) -> tuple[Covariance, ...]:
+    require_part("covariance", one, Covariance, "kernode.kernels.FeatureCovariance(kernode.kernels.RBF())")
+    return one.terms if isinstance(one, kind) else (one,)

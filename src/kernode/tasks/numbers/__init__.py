@@ -1,0 +1,1 @@
+"""Numbers of nodes, predicted by a Gaussian process on features and edges."""

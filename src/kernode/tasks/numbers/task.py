@@ -1,0 +1,77 @@
+"""Fit a Gaussian process to the numbers of some nodes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from kernode.compute.sharing import sharing
+from kernode.compute.tensor_options import cpu_threads
+from kernode.errors import InputError, warn
+from kernode.graph import Graph
+from kernode.graph.share import require_whole
+from kernode.progress import log_event
+from kernode.tasks.numbers.model import NumberModel, NumbersOnGraph
+from kernode.tasks.numbers.process import GaussianProcess, fit_process
+from kernode.training.run import Run
+from kernode.training.settings import Training
+
+UNTRAINED = Training(epochs=0, selection="last")
+_HELD = 0.2  # share of the known numbers that are held out, for intervals
+_FEWEST_HELD = 20  # fewer would say little about an interval
+
+
+def fit_numbers(
+    process: GaussianProcess,
+    graph: Graph,
+    nodes: np.ndarray,
+    targets: np.ndarray,
+    run: Run,
+    held: np.ndarray | None = None,
+    **about: Any,
+) -> NumbersOnGraph:
+    """Fit hyperparameters, then condition on all numbers.
+
+    ``held``: positions in ``nodes`` of those that have no part in the fit and calibrate intervals; None for a
+    random fifth.
+    """
+    started, (seed,) = time.perf_counter(), run.seeds
+    require_whole(graph, process.title)
+    if len(nodes) < 3:
+        raise InputError(
+            f"a regression needs the numbers of 3 nodes or more. Got {len(nodes)}.", "too-few", setting="y"
+        )
+    if held is None:
+        count = round(_HELD * len(nodes))
+        count = count if count >= _FEWEST_HELD else 0
+        held = np.sort(np.random.default_rng(seed).permutation(len(nodes))[:count])
+    used = np.ones(len(nodes), bool)
+    used[held] = False
+    center, spread = float(targets[used].mean()), float(targets[used].std())
+    if spread == 0:
+        warn("all known numbers are the same: so is every prediction.")
+        spread = 1.0
+    process = process.for_size(graph.n_nodes, len(nodes))
+    with sharing(), cpu_threads(run.threads) as threads:
+        said = f"fitting {process.title} on {graph.name}: {len(nodes):,} known numbers"
+        log_event("training", said, training="", graph=graph.name, train=len(nodes), threads=threads)
+        standardized = (targets[used] - center) / spread
+        exact = process.is_exact(graph.n_nodes, len(nodes))
+        known = fit_process(process, graph, nodes[used], standardized, seed, exact=exact)
+        if not exact:
+            how = f"features by {len(known.inducing)} inducing nodes, edges by conjugate gradients"  # type: ignore[arg-type]
+            log_event("approximate", f"{len(nodes):,} numbers are too many for an exact posterior: {how}")
+        model = NumberModel(
+            method=process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,), precision=64,
+            dataset=graph.name, fingerprint=graph.fingerprint, encoding=graph.encoding,
+            train=nodes[None], targets=targets[None], held=nodes[held][None] if len(held) else None,
+            inducing=None if exact else known.inducing[None],  # type: ignore[index]
+             center=center, spread=spread,
+            target_name=graph.target_name, threads=threads,
+            repairs=tuple(repair.short() for repair in graph.repairs), **about,
+        )  # fmt: skip
+        on = NumbersOnGraph(model, graph, run.options, known=known)
+        on.posterior.mean  # noqa: B018 (so that its time counts as the fit's)
+    return on.with_metadata(seconds=time.perf_counter() - started)
