@@ -24,7 +24,7 @@ from kernode.explain.numbers import (
 from kernode.explain.similar import restricted
 from kernode.explain.what_if import as_edit
 from kernode.graph import Graph
-from kernode.graph.lookup import Positions, as_nodes, require_aligned
+from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.io import Split
 from kernode.io.exchange import require_graph
 from kernode.io.node_split import split_nodes
@@ -45,6 +45,8 @@ from kernode.tasks.numbers.task import fit_numbers
 from kernode.training.callbacks import NotebookBar, Verbose
 from kernode.training.run import Run
 
+USUAL_SPLIT = "0.64/0.16/0.2"  # of a graph's own numbers
+
 
 class NodeKernelRegressor(RegressorMixin, KernelEstimator):
     """Learns a kernel on the nodes of a graph and predicts a number of each, with its uncertainty.
@@ -53,8 +55,8 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
     two hops, of the edges, and a product of both. Hyperparameters are found by marginal likelihood; no
     validation node is needed. A prediction is a weighted sum of the known numbers.
 
-    - ``kernel``: a covariance in place of the default, such as
-      ``kn.kernels.FeatureCovariance(kn.kernels.Matern()) + kn.kernels.GraphCovariance((kn.kernels.GraphDiffusion(5.0),))``.
+    - ``kernel``: a covariance in place of the default: a :class:`~kernode.kernels.FeatureCovariance`, a
+      :class:`~kernode.kernels.GraphCovariance`, or sums and products of such.
     - ``nodes``: on how many random nodes the likelihood is computed. All known numbers are used afterwards.
     - ``inducing``: beyond some 5,000 known numbers, how many nodes stand for all in terms with features;
       terms of edges become one whose inverse is sparse. The log and ``model_.summary()`` say so.
@@ -85,7 +87,7 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         threads: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel
+        self.kernel: Any = kernel
         self.nodes = nodes
         self.inducing = inducing
         self.random_state = random_state
@@ -121,7 +123,9 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             targets = graph.targets
             known_numbers(graph)
             assert targets is not None
-            (parts,) = split_nodes(graph, "0.64/0.16/0.2" if split is None else split, run.seeds)
+            parts = split
+            if not isinstance(parts, Split):
+                (parts,) = split_nodes(graph, parts or USUAL_SPLIT, run.seeds)
             nodes = np.concatenate([parts.train, parts.validation])
             held = np.arange(len(parts.train), len(nodes)) if len(parts.validation) else None
             numbers, tested = targets[nodes], parts.test[None]
@@ -169,7 +173,8 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         graph = model.own_graph() if graph is None else graph
         if graph is None:
             raise InputError(
-                f"{path} knows numbers of nodes of {model.dataset!r}. Give that graph, or save the model with it.",
+                f"{path} knows numbers of nodes of {model.dataset!r}. Give that graph, or save the model "
+                "with it.",
                 "missing", setting="graph", path=path,
             )  # fmt: skip
         process = model.method
@@ -243,13 +248,18 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         nodes, numbers = self._known(on.graph, X, y, None)
         return copy(self)._become(on.with_numbers(nodes, numbers))
 
-    def extend(self, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None) -> Self:
+    def extend(
+        self, graph: Graph | None, nodes: Any, edges: Any, *, names: Any = None, encoding: str | None = None
+    ) -> Self:
         """The same model after nodes and edges arrived, as :func:`kernode.extend` takes them.
 
         Everything is computed again on the larger graph, which is ``graph_`` of what comes back; there is no
         fit. This estimator stays as it is.
         """
-        on: NumbersOnGraph = self._on()
+        on = self._on()
+        if graph is not None and graph is not on.graph:
+            sentence = "a regressor extends the graph that it learned from: give None."
+            raise InputError(sentence, "conflict", setting="graph")
         larger = extend(on.graph, nodes, edges, names=names, encoding=encoding)
         return copy(self)._become(on.on_graph(larger))
 
@@ -290,7 +300,7 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         found: NumbersOnGraph = super()._on(graph)
         return found
 
-    def _at(self, X: Any) -> tuple[NumbersOnGraph, Positions]:
+    def _at(self, X: Any) -> tuple[NumbersOnGraph, np.ndarray]:
         on = self._on()
         return on, on.find(X)
 

@@ -1,4 +1,4 @@
-"""Covariances: kernels of a graph's nodes with hyperparameters, of features and of edges, their sums and products."""
+"""Covariances: kernels of a graph's nodes with hyperparameters, their sums and products."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Between:
         return replace(self, columns=self.columns[columns], graph=graph)
 
     def weighted(self, parameters: Parameters) -> Between:
-        """Return the same with one matrix for each term of edges, its kernels weighted by their amplitudes."""
+        """Return the same with one matrix for each term of edges: its kernels, weighted."""
         found = {}
         for path, held in self.graph.items():
             weights = parameters[f"{path}amplitudes"].exp().to(held.dtype)

@@ -37,5 +37,7 @@ class Matern(BaseKernel):
 
     def _of(self, squared: Tensor) -> Tensor:
         r = math.sqrt(2 * self.nu) * (squared + 1e-12).sqrt()  # a root of 0 has no gradient
-        polynomial = {0.5: 1.0, 1.5: 1 + r, 2.5: 1 + r + r.square() / 3}[self.nu]
-        return polynomial * torch.exp(-r)
+        decay = torch.exp(-r)
+        if self.nu == 0.5:
+            return decay
+        return decay * (1 + r + (r.square() / 3 if self.nu == 2.5 else 0))

@@ -1,4 +1,4 @@
-"""Columns that covariances compare nodes by: features standardised, many words as few components, the degree."""
+"""Columns that covariances compare nodes by: features, many words as few components, the degree."""
 
 from __future__ import annotations
 

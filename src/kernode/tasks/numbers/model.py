@@ -40,9 +40,7 @@ class NumberModel(Model):
     method: GaussianProcess = field(metadata=FACT | {"read": Config.from_json})
     train: np.ndarray = field(metadata=ARRAY)  # 1 × m nodes with a known number
     targets: np.ndarray = field(metadata=ARRAY)  # 1 × m numbers
-    held: np.ndarray | None = field(
-        default=None, metadata=ARRAY
-    )  # 1 × h of train: they had no part in the fit
+    held: np.ndarray | None = field(default=None, metadata=ARRAY)  # 1 × h of train, not fitted
     inducing: np.ndarray | None = field(default=None, metadata=ARRAY)  # 1 × z nodes; None: exact
     tested: np.ndarray | None = field(default=None, metadata=ARRAY)  # 1 × t
     center: float = field(metadata=FACT)  # mean of the numbers that were fitted
@@ -68,8 +66,8 @@ class NumberModel(Model):
             graph = self._without_target(graph)
         if graph.fingerprint != self.fingerprint:
             raise InputError(
-                f"the model knows numbers of nodes of {self.dataset!r}, which {graph.name!r} is not. Give that "
-                "graph; for nodes and edges that arrived later use extend.",
+                f"the model knows numbers of nodes of {self.dataset!r}, which {graph.name!r} is not. Give "
+                "that graph; for nodes and edges that arrived later use extend.",
                 "conflict", setting="graph",
             )  # fmt: skip
         return NumbersOnGraph(self, graph, TensorOptions.of(self.precision, device))
@@ -210,8 +208,8 @@ def _quantile(errors: np.ndarray, coverage: float) -> float:
     rank = int(np.ceil((len(errors) + 1) * coverage))
     if rank > len(errors):
         warn(
-            f"{len(errors):,} errors are too few for a coverage of {coverage:g}: intervals are as wide as the "
-            "largest. Ask for less, or hold more nodes out."
+            f"{len(errors):,} errors are too few for a coverage of {coverage:g}: intervals are as wide as "
+            "the largest. Ask for less, or hold more nodes out."
         )
         return float(errors.max())
     return float(np.sort(errors)[rank - 1])

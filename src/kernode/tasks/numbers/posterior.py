@@ -299,7 +299,7 @@ class InducedPosterior(Posterior):
 
     def samples(self, nodes: np.ndarray, count: int, seed: int) -> np.ndarray:
         """Functions from the posterior, at some nodes: count × q."""
-        a, u, w, covariance = self._system
+        a, _, w, covariance = self._system
         draws = np.random.default_rng(seed).standard_normal((len(a), count))
         off = np.linalg.cholesky(covariance) @ draws
         deviations = self._deviations(count, seed)[nodes]
