@@ -58,8 +58,9 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
     - ``kernel``: a covariance in place of the default: a :class:`~kernode.kernels.FeatureCovariance`, a
       :class:`~kernode.kernels.GraphCovariance`, or sums and products of such.
     - ``nodes``: on how many random nodes the likelihood is computed. All known numbers are used afterwards.
-    - ``inducing``: beyond some 5,000 known numbers, how many nodes stand for all in terms with features;
-      terms of edges become one whose inverse is sparse. The log and ``model_.summary()`` say so.
+    - ``exact``: up to how many known numbers the posterior is exact, on graphs of up to some 10,000 nodes.
+      ``inducing``: beyond, how many nodes stand for all in terms with features (None: up to 2,000, by
+      memory); terms of edges become one whose inverse is sparse. The log and ``model_.summary()`` say so.
     - ``random_state``: which nodes these are, and which are held out for conformal intervals.
     - ``threads``, ``verbose``: as in :class:`NodeKernelClassifier`. It runs on the CPU, in float64.
 
@@ -82,7 +83,8 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         kernel: Covariance | None = None,
         *,
         nodes: int = 800,
-        inducing: int = 500,
+        inducing: int | None = None,
+        exact: int = 5000,
         random_state: RandomState = 0,
         threads: int | None = None,
         verbose: int = 0,
@@ -90,6 +92,7 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         self.kernel: Any = kernel
         self.nodes = nodes
         self.inducing = inducing
+        self.exact = exact
         self.random_state = random_state
         self.threads = threads
         self.verbose = verbose
@@ -132,7 +135,8 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             name = str(split) if isinstance(split, str) else ""
         else:
             nodes, numbers = self._known(graph, X, y, split)
-        process = GaussianProcess(DEFAULT if self.kernel is None else self.kernel, self.nodes, self.inducing)
+        kernel = DEFAULT if self.kernel is None else self.kernel
+        process = GaussianProcess(kernel, self.nodes, self.inducing, self.exact)
         on = fit_numbers(process, graph, nodes, numbers, run, held, tested=tested, split=name)
         return self._become(on)
 
@@ -179,8 +183,9 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             )  # fmt: skip
         process = model.method
         own = cls(
-            process.covariance, nodes=process.nodes, inducing=process.inducing, random_state=model.seeds[0]
-        )
+            process.covariance, nodes=process.nodes, inducing=process.inducing, exact=process.exact,
+            random_state=model.seeds[0],
+        )  # fmt: skip
         return own._become(model.on(graph))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:

@@ -27,8 +27,9 @@ from kernode.tasks.numbers.hyperparameters import fit_hyperparameters
 from kernode.tasks.numbers.inputs import learn_columns, node_inputs
 from kernode.tasks.numbers.posterior import ExactPosterior, InducedPosterior, Posterior
 
-_EXACT_TARGETS = 5000
 _EXACT_ENTRIES = 5 * 10**7  # of K between all nodes and those with targets
+_INDUCED_ENTRIES = 5 * 10**7  # of K between all nodes and the inducing ones
+_FEWEST, _MOST = 200, 2000  # inducing nodes
 _LARGE = GraphCovariance((RegularizedLaplacian(0.99),))
 
 
@@ -65,19 +66,23 @@ class GaussianProcess(Config):
       :class:`~kernode.kernels.GraphCovariance`.
     - ``nodes``: on how many random nodes with targets the likelihood is computed; all targets are used
       afterwards.
-    - ``inducing``: how many nodes stand for all in terms with features, where K is too large to be exact.
+    - ``inducing``: how many nodes stand for all in terms with features, where K is too large to be exact;
+      None for up to 2,000, as memory allows.
+    - ``exact``: up to how many targets K is exact, if memory allows.
     """
 
     covariance: Covariance = DEFAULT
     nodes: int = 800
-    inducing: int = 500
+    inducing: int | None = None
+    exact: int = 5000
 
     has_kernel: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_part("covariance", self.covariance, Covariance, "kernode.kernels.FeatureCovariance(…)")
         require_setting(self.nodes >= 2, "nodes", "at least 2", self.nodes)
-        require_setting(self.inducing >= 2, "inducing", "at least 2", self.inducing)
+        require_setting(self.inducing is None or self.inducing >= 2, "inducing", "at least 2", self.inducing)
+        require_setting(self.exact >= 0, "exact", "at least 0", self.exact)
 
     @property
     def title(self) -> str:
@@ -86,7 +91,7 @@ class GaussianProcess(Config):
 
     def is_exact(self, nodes: int, targets: int) -> bool:
         """Whether K between so many nodes and targets is computed."""
-        return targets <= _EXACT_TARGETS and nodes * targets <= _EXACT_ENTRIES
+        return targets <= self.exact and nodes * targets <= _EXACT_ENTRIES
 
     def for_size(self, nodes: int, targets: int) -> GaussianProcess:
         """Return the process for a graph of a size.
@@ -119,21 +124,23 @@ def fit_process(
     """Fit columns and hyperparameters to some nodes with targets of mean 0 and variance 1."""
     columns = learn_columns(graph)
     inputs = process_inputs(process, columns, graph)
-    count = min(process.nodes if exact else min(process.nodes, process.inducing), len(nodes))
-    some = np.sort(np.random.default_rng(seed).permutation(len(nodes))[:count])
-    chosen, covariance = nodes[some], process.covariance
+    order = np.random.default_rng(seed).permutation(len(nodes))
+    covariance = process.covariance
     if exact:
-        found = fit_hyperparameters(covariance, between(covariance, inputs, chosen, chosen), targets[some])
-        own = None
+        some = order[: process.nodes]
+        among = between(covariance, inputs, nodes[some], nodes[some])
+        found, inducing, own = fit_hyperparameters(covariance, among, targets[some]), None, None
     else:
         n = graph.n_nodes
-        wide = between(covariance, inputs, np.arange(n), chosen, dtype=np.float32)
-        among = wide.at(chosen)
-        among = replace(among, graph={path: one.double() for path, one in among.graph.items()})
-        found = fit_hyperparameters(covariance, among, targets[some])
-        own = wide.weighted(found)
+        count = process.inducing or int(np.clip(_INDUCED_ENTRIES // n, _FEWEST, _MOST))
+        inducing = nodes[order[:count]]  # the first of them have the hyperparameters
+        own = between(covariance, inputs, np.arange(n), inducing, dtype=np.float32)
+        few = own.at(inducing[: process.nodes]).to(np.arange(min(process.nodes, len(inducing))))
+        few = replace(few, graph={path: one.double() for path, one in few.graph.items()})
+        found = fit_hyperparameters(covariance, few, targets[order[: len(few.columns)]])
+        own = own.weighted(found)
     parameters = columns | {f"process.{name}": value[None] for name, value in found.items()}
-    return Fitted(parameters, inputs, None if exact else chosen, own)
+    return Fitted(parameters, inputs, inducing, own)
 
 
 def process_inputs(process: GaussianProcess, columns: Parameters, graph: Graph) -> NodeInputs:
