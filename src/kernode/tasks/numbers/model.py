@@ -17,7 +17,7 @@ from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.io.tables.table import Repair
 from kernode.kernels import Linear, NodeKernel
-from kernode.kernels.covariance import Between, NodeInputs
+from kernode.kernels.covariance import NodeInputs
 from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model, ModelOnGraph
 from kernode.tasks.numbers.posterior import Posterior
@@ -104,25 +104,23 @@ class NumbersOnGraph(ModelOnGraph):
     @cached_property
     def posterior(self) -> Posterior:
         """By all known numbers."""
-        own = None if self.known is None else self.known.own
-        return self._posterior(np.ones(self.model.train.shape[1], bool), own)
+        model = self.model
+        targets = (model.targets[0] - model.center) / model.spread
+        inducing = None if model.inducing is None else model.inducing[0]
+        return posterior_of(model.method, model.parameters, self.inputs, model.train[0], targets, inducing)
 
     @cached_property
     def fitted_posterior(self) -> Posterior:
         """By the numbers that had a part in the fit, without those held out."""
-        if self.model.held is None:
-            return self.posterior
-        used, own = ~np.isin(self.model.train[0], self.model.held[0]), self.posterior.own
-        exact = self.model.inducing is None
-        return self._posterior(used, own.to(np.flatnonzero(used)) if exact else own)
+        held = self.model.held
+        return self.posterior if held is None else self.posterior.by(~np.isin(self.model.train[0], held[0]))
 
-    def _posterior(self, used: np.ndarray, own: Between | None) -> Posterior:
-        model = self.model
-        targets = (model.targets[0, used] - model.center) / model.spread
-        inducing = None if model.inducing is None else model.inducing[0]
-        return posterior_of(
-            model.method, model.parameters, self.inputs, model.train[0, used], targets, inducing, own
-        )
+    def with_metadata(self, **about: Any) -> NumbersOnGraph:
+        """Return a copy with other metadata in its model, on which the posterior does not depend."""
+        found = super().with_metadata(**about)
+        cached = ("inputs", "posterior", "fitted_posterior")
+        vars(found).update({name: value for name, value in vars(self).items() if name in cached})
+        return found
 
     def numbers(self, nodes: np.ndarray) -> np.ndarray:
         """Posterior mean: m."""
@@ -195,7 +193,7 @@ class NumbersOnGraph(ModelOnGraph):
         held = None if model.held is None else model.held[:, ~np.isin(model.held[0], nodes)]
         held = None if held is None or not held.size else held
         changed = replace(model, train=train[None], targets=targets[None], held=held)
-        known = Fitted(model.parameters, self.inputs)
+        known = Fitted(model.method, model.parameters, self.inputs)
         return NumbersOnGraph(changed, self.graph, self.options, known=known)
 
     def on_graph(self, graph: Graph) -> NumbersOnGraph:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -43,6 +44,10 @@ class Posterior(ABC):
 
     def _gram(self, own: Between) -> Tensor:
         return self.covariance.gram(self.parameters, own)
+
+    def by(self, used: np.ndarray) -> Self:
+        """Return the posterior by some of the targets, a mask; what does not depend on them is shared."""
+        return replace(self, train=self.train[used], targets=self.targets[used])
 
     @property
     @abstractmethod
@@ -85,6 +90,12 @@ class Posterior(ABC):
 @dataclass(frozen=True, eq=False)
 class ExactPosterior(Posterior):
     """By a Cholesky factor of K + σ² I."""
+
+    def by(self, used: np.ndarray) -> Self:
+        """Return the posterior by some of the targets."""
+        found = super().by(used)
+        vars(found)["own"] = self.own.to(np.flatnonzero(used))
+        return found
 
     @cached_property
     def own(self) -> Between:
@@ -175,6 +186,12 @@ class InducedPosterior(Posterior):
 
     inducing: np.ndarray
 
+    def by(self, used: np.ndarray) -> Self:
+        """Return the posterior by some of the targets."""
+        found = super().by(used)
+        vars(found).update({name: getattr(self, name) for name in ("own", "phi", "_lacking")})
+        return found
+
     @property
     def _edges(self) -> tuple[RegularizedLaplacian, float]:
         """The kernel of the term of edges, and its amplitude."""
@@ -224,20 +241,17 @@ class InducedPosterior(Posterior):
         return np.asarray(1 / (self.noise + self._lacking[self.train]))
 
     def _solve(self, right: np.ndarray) -> np.ndarray:
-        """(Q + E)⁻¹ B: n × k."""
+        """(Q + E)⁻¹ B, where B has rows of all nodes or, the others 0, of the training nodes: n × k."""
         q, left, known = self._precision
-        diagonal = q + known
-        found = np.empty_like(right)
+        found = np.empty((len(known), right.shape[1]))
         for some in chunks(right.shape[1], _RIGHT):
+            block = right[:, some]
+            if len(right) < len(known):
+                block = np.zeros((len(known), block.shape[1]))
+                block[self.train] = right[:, some]
             found[:, some] = conjugate_gradients(
-                lambda x: q * (left @ x) + known[:, None] * x, right[:, some], diagonal
+                lambda x: q * (left @ x) + known[:, None] * x, block, q + known
             )
-        return found
-
-    def _spread(self, values: np.ndarray) -> np.ndarray:
-        """Values of the training nodes (m × k) as those of all nodes, others 0: n × k."""
-        found = np.zeros((len(self.inputs.degrees), values.shape[1]))
-        found[self.train] = values
         return found
 
     @cached_property
@@ -245,7 +259,7 @@ class InducedPosterior(Posterior):
         """a, u, W = (Q + E)⁻¹ E Φ, and the covariance of a."""
         own, precisions = self.phi[self.train], self._precisions[:, None]
         right = np.hstack([own, self.targets[:, None]]) * precisions
-        solved = self._solve(self._spread(right))
+        solved = self._solve(right)
         w, b = solved[:, :-1], solved[:, -1]
         inner = np.eye(own.shape[1]) + own.T @ (precisions * (own - w[self.train]))
         covariance = np.linalg.inv((inner + inner.T) / 2)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse.csgraph import breadth_first_order
 
 from kernode.compute.stack import Parameters, under_prefix
 from kernode.config import Config, require_part, require_setting
@@ -13,7 +14,6 @@ from kernode.graph import Graph
 from kernode.hops.spectral import GraphDiffusion, GraphMatern, RegularizedLaplacian
 from kernode.kernels.base import BaseKernel
 from kernode.kernels.covariance import (
-    Between,
     Covariance,
     CovarianceSum,
     FeatureCovariance,
@@ -30,7 +30,9 @@ from kernode.tasks.numbers.posterior import ExactPosterior, InducedPosterior, Po
 _EXACT_ENTRIES = 5 * 10**7  # of K between all nodes and those with targets
 _INDUCED_ENTRIES = 5 * 10**7  # of K between all nodes and the inducing ones
 _FEWEST, _MOST = 200, 2000  # inducing nodes
-_LARGE = GraphCovariance((RegularizedLaplacian(0.99),))
+_RANGES = (RegularizedLaplacian(0.9), RegularizedLaplacian(0.99))  # of edges alone, on large graphs
+_NEAR = 100
+_LIKELIHOOD = 500  # nodes of a large graph whose likelihood is computed
 
 
 def _features(kernel: BaseKernel, hops: int = 0) -> FeatureCovariance:
@@ -105,42 +107,81 @@ class GaussianProcess(Config):
         kept = tuple(one for one in terms if one.about != "edges")
         if not kept:
             kept = (_features(Linear()),)
-        return replace(self, covariance=CovarianceSum((*kept, _LARGE)))
+        return replace(self, covariance=CovarianceSum((*kept, GraphCovariance(_RANGES))))
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """Hyperparameters, and what was computed for them."""
 
+    process: GaussianProcess
     parameters: Parameters
     inputs: NodeInputs
     inducing: np.ndarray | None = None  # None: exact
-    own: Between | None = None  # between all nodes and the inducing ones
 
 
 def fit_process(
     process: GaussianProcess, graph: Graph, nodes: np.ndarray, targets: np.ndarray, seed: int, *, exact: bool
 ) -> Fitted:
     """Fit columns and hyperparameters to some nodes with targets of mean 0 and variance 1."""
-    columns = learn_columns(graph)
+    columns, order = learn_columns(graph), np.random.default_rng(seed).permutation(len(nodes))
     inputs = process_inputs(process, columns, graph)
-    order = np.random.default_rng(seed).permutation(len(nodes))
-    covariance = process.covariance
+    inducing, covariance = None, process.covariance
     if exact:
-        some = order[: process.nodes]
-        among = between(covariance, inputs, nodes[some], nodes[some])
-        found, inducing, own = fit_hyperparameters(covariance, among, targets[some]), None, None
+        some = nodes[order[: process.nodes]]
+        found, _ = fit_hyperparameters(
+            covariance, between(covariance, inputs, some, some), targets[order[: process.nodes]]
+        )
     else:
-        n = graph.n_nodes
-        count = process.inducing or int(np.clip(_INDUCED_ENTRIES // n, _FEWEST, _MOST))
-        inducing = nodes[order[:count]]  # the first of them have the hyperparameters
-        own = between(covariance, inputs, np.arange(n), inducing, dtype=np.float32)
-        few = own.at(inducing[: process.nodes]).to(np.arange(min(process.nodes, len(inducing))))
-        few = replace(few, graph={path: one.double() for path, one in few.graph.items()})
-        found = fit_hyperparameters(covariance, few, targets[order[: len(few.columns)]])
-        own = own.weighted(found)
+        process, found = _fit_on_large(process, graph, inputs, nodes, targets, order)
+        count = process.inducing or int(np.clip(_INDUCED_ENTRIES // graph.n_nodes, _FEWEST, _MOST))
+        inducing = nodes[order[:count]]
     parameters = columns | {f"process.{name}": value[None] for name, value in found.items()}
-    return Fitted(parameters, inputs, inducing, own)
+    return Fitted(process, parameters, inputs, inducing)
+
+
+def _fit_on_large(
+    process: GaussianProcess,
+    graph: Graph,
+    inputs: NodeInputs,
+    nodes: np.ndarray,
+    targets: np.ndarray,
+    order: np.ndarray,
+) -> tuple[GaussianProcess, Parameters]:
+    """Return the process with the kernel of edges that has the highest evidence, and hyperparameters."""
+    some = _near_and_far(graph, nodes, order, min(process.nodes, _LIKELIHOOD))
+    covariance = process.covariance
+    among = between(covariance, inputs, nodes[some], nodes[some], dtype=np.float32)
+    tried = []
+    *kept, edges = covariance.terms  # type: ignore[attr-defined]
+    for at, kernel in enumerate(edges.kernels):
+        own = {path: held.double() for path, held in among.graph.items()}
+        path = f"{len(kept)}."
+        own[path] = own[path][at : at + 1]
+        one = CovarianceSum((*kept, GraphCovariance((kernel,))))
+        tried.append((one, *fit_hyperparameters(one, replace(among, graph=own), targets[some])))
+    best, found, _ = max(tried, key=lambda one: one[2])
+    return replace(process, covariance=best), found
+
+
+def _near_and_far(graph: Graph, nodes: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
+    """Places of nodes whose likelihood is computed: half at random, half in neighbourhoods of 100.
+
+    Among some hundred random nodes of a large graph hardly two are near, so that edges would explain nothing.
+    """
+    chosen = order[: count // 2].tolist()
+    place = np.full(graph.n_nodes, -1)
+    place[nodes] = np.arange(len(nodes))
+    place[nodes[chosen]] = -1
+    for start in nodes[order[count // 2 :]]:
+        if len(chosen) >= min(count, len(nodes)):
+            break
+        around = breadth_first_order(graph.adjacency, start, directed=False, return_predecessors=False)
+        near = place[around]
+        near = near[near >= 0][: min(_NEAR, count - len(chosen))]
+        place[nodes[near]] = -1
+        chosen += near.tolist()
+    return np.array(chosen)
 
 
 def process_inputs(process: GaussianProcess, columns: Parameters, graph: Graph) -> NodeInputs:
@@ -157,15 +198,8 @@ def posterior_of(
     nodes: np.ndarray,
     targets: np.ndarray,
     inducing: np.ndarray | None = None,
-    own: Between | None = None,
 ) -> Posterior:
-    """Return the posterior of targets of mean 0 and variance 1.
-
-    ``own``: what is needed between all nodes and those with targets, or the inducing ones, if it is known.
-    """
+    """Return the posterior of targets of mean 0 and variance 1."""
     hyperparameters = {name: value[0] for name, value in under_prefix(parameters, "process.").items()}
     given = process.covariance, hyperparameters, inputs, nodes, targets
-    found = ExactPosterior(*given) if inducing is None else InducedPosterior(*given, inducing)
-    if own is not None:
-        vars(found)["own"] = own
-    return found
+    return ExactPosterior(*given) if inducing is None else InducedPosterior(*given, inducing)

@@ -61,15 +61,14 @@ def fit_numbers(
         exact = process.is_exact(graph.n_nodes, len(nodes))
         known = fit_process(process, graph, nodes[used], standardized, seed, exact=exact)
         if not exact:
-            how = f"features by {len(known.inducing)} inducing nodes, edges by conjugate gradients"  # type: ignore[arg-type]
-            log_event("approximate", f"{len(nodes):,} numbers are too many for an exact posterior: {how}")
+            said = f"{len(nodes):,} known numbers and {graph.n_nodes:,} nodes are too many for an exact posterior"
+            log_event("approximate", f"{said}: inducing nodes for features, conjugate gradients for edges")
         model = NumberModel(
-            method=process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,), precision=64,
+            method=known.process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,), precision=64,
             dataset=graph.name, fingerprint=graph.fingerprint, encoding=graph.encoding,
             train=nodes[None], targets=targets[None], held=nodes[held][None] if len(held) else None,
-            inducing=None if exact else known.inducing[None],  # type: ignore[index]
-             center=center, spread=spread,
-            target_name=graph.target_name, threads=threads,
+            inducing=None if known.inducing is None else known.inducing[None],
+            center=center, spread=spread, target_name=graph.target_name, threads=threads,
             repairs=tuple(repair.short() for repair in graph.repairs), **about,
         )  # fmt: skip
         on = NumbersOnGraph(model, graph, run.options, known=known)
