@@ -13,6 +13,8 @@ from scipy import sparse
 from scipy.fft import dct
 
 from kernode.compute.chunks import chunks
+from kernode.compute.sparse import product, to_torch
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config, require_setting
 from kernode.graph import Graph
 from kernode.progress import report_progress
@@ -130,19 +132,18 @@ def spectral_products(
 ) -> list[np.ndarray]:
     """``f(S) B`` for several f at once, which share the products T_k(S) B: n × m each."""
     series = [chebyshev(one, tolerance) for one in spectra]
-    found = [one[0] * block for one in series]
-    totals = [torch.from_numpy(one) for one in found]
-    before, now = block, s @ block
+    options = TensorOptions.of(64 if block.dtype == np.float64 else 32)
+    twice = to_torch(sparse.csr_array(2 * s.astype(block.dtype)), options)
+    before = torch.from_numpy(block)
+    now = product(twice, before) / 2
+    before = before.clone()
+    found = [float(one[0]) * before for one in series]
     for k in range(1, max(map(len, series))):
-        term = torch.from_numpy(now)
-        for total, one in zip(totals, series, strict=True):
+        for total, one in zip(found, series, strict=True):
             if k < len(one):
-                total.add_(term, alpha=float(one[k]))
-        following = s @ now
-        following *= 2
-        following -= before
-        before, now = now, following
-    return found
+                total.add_(now, alpha=float(one[k]))
+        before, now = now, product(twice, now, before)  # 2 S T_k − T_{k−1}, in the memory of T_{k−1}
+    return [one.numpy() for one in found]
 
 
 def spectral_columns(

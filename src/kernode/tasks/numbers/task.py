@@ -61,11 +61,12 @@ def fit_numbers(
         exact = process.is_exact(graph.n_nodes, len(nodes))
         known = fit_process(process, graph, nodes[used], standardized, seed, exact=exact)
         if not exact:
-            said = f"{len(nodes):,} known numbers and {graph.n_nodes:,} nodes are too many for an exact posterior"
-            log_event("approximate", f"{said}: inducing nodes for features, conjugate gradients for edges")
+            sizes = f"{len(nodes):,} known numbers and {graph.n_nodes:,} nodes"
+            how = "inducing nodes for features, conjugate gradients for edges"
+            log_event("approximate", f"{sizes} are too many for an exact posterior: {how}")
         model = NumberModel(
-            method=known.process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,), precision=64,
-            dataset=graph.name, fingerprint=graph.fingerprint, encoding=graph.encoding,
+            method=known.process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,),
+            precision=64, dataset=graph.name, fingerprint=graph.fingerprint, encoding=graph.encoding,
             train=nodes[None], targets=targets[None], held=nodes[held][None] if len(held) else None,
             inducing=None if known.inducing is None else known.inducing[None],
             center=center, spread=spread, target_name=graph.target_name, threads=threads,
