@@ -70,9 +70,12 @@ def predict(
         _print_doubtful(model, out, output)
         return
     from kernode.estimators.classifier import check_abstaining, checked_threshold
+    from kernode.tasks.classes.prediction_sets import checked_coverage
 
     if abstain is not None:
         checked_threshold(abstain)
+    if coverage is not None:
+        checked_coverage(coverage)
     for name, value in (("abstain", abstain), ("coverage", coverage)):
         if rank is not None and value is not None:
             raise InputError(

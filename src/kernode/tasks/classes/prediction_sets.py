@@ -48,43 +48,38 @@ def in_sets(model: NodeModel, probabilities: np.ndarray, least: float) -> np.nda
 
 
 def prediction_sets(model: NodeModel, probabilities: np.ndarray, coverage: float) -> list[list[Any]]:
-    """The set of each node, the most probable class first, from calibrated probabilities: m × c."""
-    inside = in_sets(model, probabilities, least_probability(calibration_for_sets(model), coverage))
-    order = np.argsort(-probabilities, axis=1, kind="stable")
-    inside = np.take_along_axis(inside, order, axis=1)
-    pairs = zip(order, inside, strict=True)
-    return [[model.classes[at] for at in row[kept].tolist()] for row, kept in pairs]
+    """The set of each node, the most probable class first, from calibrated probabilities: m × c.
 
-
-def checked_coverage(model: NodeModel, coverage: Any) -> float:
-    """Return the coverage, checked; warn where the held-out nodes are too few for it.
-
-    >>> checked_coverage(None, 90)
-    Traceback (most recent call last):
-    kernode.errors.InputError: coverage must be a share between 0 and 1, such as 0.9. Got 90.
+    Warns where the held-out nodes are too few for the coverage; raises where the model has none.
     """
-    if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
-        raise bad_setting("coverage", "a share between 0 and 1, such as 0.9", coverage)
-    coverage, m = float(coverage), calibration_for_sets(model).for_sets
+    calibration = model.calibration
+    if calibration is None or not (m := calibration.for_sets):
+        raise InputError(
+            "this model has no held-out nodes to make sets with: it is of 0.2 or before, had fewer than ten, "
+            "was given labels later, or does not learn by gradients. Train it again with validation nodes.",
+            "unsupported", setting="coverage",
+        )  # fmt: skip
     if not _rank(m, coverage):
         enough = int(np.ceil(coverage / (1 - coverage) - 1e-9))
         warn(
             f"every set has all classes: a coverage of {coverage:g} takes {enough:,} held-out nodes, and "
             f"this model had {m:,}. Ask for less, or train with more validation nodes."
         )
-    return coverage
+    inside = in_sets(model, probabilities, least_probability(calibration, coverage))
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    rows = zip(order, np.take_along_axis(inside, order, axis=1), strict=True)
+    return [[model.classes[at] for at in row[kept].tolist()] for row, kept in rows]
 
 
-def calibration_for_sets(model: NodeModel) -> Calibration:
-    """Return the model's calibration; raise where it holds nothing to make sets with."""
-    if model.calibration is None or not model.calibration.true_probabilities:
-        raise InputError(
-            "sets of classes take ten held-out nodes or more that were scored in training. This model has "
-            "none: it is of 0.2 or before, had fewer, was given labels later, or is of a method without "
-            "gradients. Train again with validation nodes.",
-            "unsupported", setting="coverage",
-        )  # fmt: skip
-    return model.calibration
+def checked_coverage(coverage: Any) -> float:
+    """Return the coverage, checked.
+
+    >>> checked_coverage(0.9)
+    0.9
+    """
+    if isinstance(coverage, bool) or not isinstance(coverage, Real) or not 0 < float(coverage) < 1:
+        raise bad_setting("coverage", "a share above 0 and below 1, such as 0.9", coverage)
+    return float(coverage)
 
 
 def sets_report(
@@ -97,7 +92,7 @@ def sets_report(
     more often than sets must be, as none is empty. None where the model has no sets.
     """
     calibration = model.calibration
-    if calibration is None or not calibration.true_probabilities:
+    if calibration is None or not calibration.for_sets:
         return None
     found = calibration.together(by_run.mean(axis=0)[None] if len(truth) == 1 else by_run)
     inside = in_sets(model, found, least_probability(calibration, SHOWN))
