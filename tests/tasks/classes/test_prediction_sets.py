@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kernode as kn
 from golden.cases import DATA, HERE
-from graphs import CLUSTERS
+from graphs import CLUSTERS, rare_graph
 from kernode.errors import KernodeWarning
 from kernode.io.node_split import random_split
 from kernode.tasks.classes.calibration import Calibration, Tempering, fit_calibration
@@ -79,6 +79,27 @@ def test_calibrated_sets_cover_what_chance_allows_in_nearly_all_draws():
         assert low < 90 < high
         assert report["held_out"] == 300
     assert 53 <= within <= 60  # 95 % of 60, within three deviations
+
+
+def test_the_range_by_chance_is_that_of_simulated_draws():
+    p, truth = drawn(300, 0)
+    report = sets_report(
+        replace(FOUR, calibration=fit_calibration(p[None, :60], truth[None, :60], 60)),
+        p[None, 60:], np.arange(240)[None], truth[None, 60:],
+    )  # fmt: skip
+    random = np.random.default_rng(0)
+    held_out, new = np.sort(random.random((4000, 60))), random.random((4000, 240))
+    covered = 100 * (new >= held_out[:, 5:6]).mean(axis=1)  # the sixth lowest: ⌊61 · 0.1⌋
+    assert report["by_chance_95"] == pytest.approx(np.quantile(covered, [0.025, 0.975]), abs=1)
+
+
+def test_a_class_that_is_as_probable_as_a_held_out_one_but_for_rounding_is_in_the_set():
+    held_out = Calibration((), Tempering(), 9, tuple(np.linspace(1 / 3, 1, 9).round(6).tolist()))
+    p = np.array([[2 / 3 + 2e-7, 1 / 3 - 2e-7], [0.667, 0.333]])
+    assert in_sets(model_of(held_out, 2), p, least_probability(held_out, 0.9)).tolist() == [
+        [True, True],
+        [True, False],
+    ]
 
 
 @given(st.integers(0, 10**6), st.integers(10, 80), st.floats(0.02, 0.97), st.floats(0, 0.03))
@@ -247,12 +268,30 @@ def test_nodes_held_out_calibrate_a_model_with_labels_that_were_added_later():
     assert np.array_equal(found.kernel_.gram([0, 1]), later.kernel_.gram([0, 1]))
 
 
+def test_held_out_nodes_of_a_class_that_the_model_does_not_know_are_in_no_set():
+    two = SPLIT.train[LABELS < 2]
+    model = kn.NodeKernelClassifier("instant", device="cpu").fit(two, CLUSTERS.labels[two], graph=CLUSTERS)
+    found = model.calibrate(SPLIT.test, CLUSTERS.labels[SPLIT.test]).model_.calibration
+    assert found.true_probabilities.count(0) == (CLUSTERS.labels[SPLIT.test] == 2).sum() > 5
+
+
 def test_calibrating_keeps_the_report_of_the_split():
     whole = kn.NodeKernelClassifier("k3", epochs=5, device="cpu").fit(graph=CLUSTERS, split=SPLIT)
     half = SPLIT.test[::2]
     found = whole.calibrate(half, CLUSTERS.labels[half]).report()
     assert found["test"]["sets"]["held_out"] == len(half)
     assert found["test"]["accuracy_mean"] == whole.report()["test"]["accuracy_mean"]
+
+
+def test_a_model_that_decides_by_a_threshold_on_its_probabilities_is_not_calibrated_anew():
+    graph = rare_graph()
+    model = kn.NodeKernelClassifier("k3", epochs=5, threshold="f1", device="cpu").fit(graph=graph)
+    nodes = kn.positions(range(graph.n_nodes))
+    assert all(
+        one in names for one, names in zip(model.predict(nodes), model.predict_set(nodes), strict=True)
+    )
+    with refused("unsupported"):
+        model.calibrate(nodes, graph.labels)
 
 
 def test_nodes_that_trained_or_are_too_few_do_not_calibrate(model):
