@@ -12,7 +12,7 @@ import torch
 
 from experiments.rivals import FastGCN, JKConcat
 from graphs import dense_features
-from kernode.kernels import RBF, Linear, Normalized, Polynomial
+from kernode.kernels import RBF, Linear, Matern, Normalized, Polynomial
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
 from kernode.maps import (
@@ -144,6 +144,9 @@ KERNELS = [
     RBF(gamma=0.7),
     RBF(gamma=0.7, learned=True),
     Polynomial(degree=3, offset=0.5),
+    Matern(),
+    Matern(nu=2.5),
+    Matern(nu=0.5) * RBF(learned=True),
     Normalized(Linear()),
     Normalized(RBF(learned=True)),
     Normalized(Polynomial()),
