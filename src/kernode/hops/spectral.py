@@ -17,7 +17,7 @@ from kernode.config import Config, require_setting
 from kernode.graph import Graph
 from kernode.progress import report_progress
 
-_NODES = 1024  # Chebyshev nodes: more than the degree of any polynomial here
+_NODES, _MOST_NODES = 512, 2**15  # Chebyshev nodes: doubled until they are more than the degree needed
 _PROBES = 256  # of an estimated diagonal: a relative deviation of √(2 / 256) = 9 %
 _EXACT = 6000  # nodes: beyond, diagonals are estimated
 _COLUMNS = 256
@@ -43,26 +43,29 @@ class GraphKernel(Config):
 
     def columns(self, graph: Graph, nodes: Any = None) -> np.ndarray:
         """K between all nodes and some, None for all: n × m."""
-        found: np.ndarray = spectral_columns(normalized_adjacency(graph), [self], _found(graph, nodes))[0]
-        return found
+        return self._columns(graph, _found(graph, nodes))
 
     def gram(self, graph: Graph, nodes: Any = None, others: Any = None) -> np.ndarray:
         """K between nodes and others (None: the same), for ``SVC(kernel="precomputed")``: m × p."""
         rows = _found(graph, nodes)
-        return self.columns(graph, rows if others is None else others)[rows]
+        return self._columns(graph, rows if others is None else _found(graph, others))[rows]
+
+    def _columns(self, graph: Graph, at: np.ndarray) -> np.ndarray:
+        found: np.ndarray = spectral_columns(normalized_adjacency(graph), [self], at)[0]
+        return found
 
 
 @dataclass(frozen=True)
 class RegularizedLaplacian(GraphKernel):
     """``(I − α S)^-1``: walks of any length, each step weighted by α (Smola and Kondor 2003).
 
-    ``alpha``: between −1 and 1. One below 0 makes neighbours differ.
+    ``alpha``: from −0.9999 to 0.9999. One below 0 makes neighbours differ.
     """
 
     alpha: float = 0.99
 
     def __post_init__(self) -> None:
-        require_setting(-1 < self.alpha < 1, "alpha", "between -1 and 1, both excluded", self.alpha)
+        require_setting(abs(self.alpha) <= 0.9999, "alpha", "from -0.9999 to 0.9999", self.alpha)
 
     def spectrum(self, x: np.ndarray) -> np.ndarray:
         """1 / (1 − αx)."""
@@ -117,12 +120,17 @@ def chebyshev(spectrum: Any, tolerance: float = 1e-10) -> np.ndarray:
     The polynomial is off by less than the sum of what is left out, so that it is positive wherever the
     function is larger than that.
     """
-    angles = np.pi * (np.arange(_NODES) + 0.5) / _NODES
-    values = spectrum(np.cos(angles))
-    found = dct(values) / _NODES
-    found[0] /= 2
-    left_out = np.cumsum(np.abs(found[::-1]))[::-1]
-    return np.asarray(found[: int((left_out > tolerance * np.abs(values).max()).sum())])
+    count = _NODES
+    while True:
+        values = spectrum(np.cos(np.pi * (np.arange(count) + 0.5) / count))
+        found = dct(values) / count
+        found[0] /= 2
+        left_out = np.cumsum(np.abs(found[::-1]))[::-1]
+        needed = int((left_out > tolerance * np.abs(values).max()).sum())
+        # With too few nodes the last coefficients are not small, and hold some of those beyond.
+        if needed <= count // 2 or count >= _MOST_NODES:
+            return np.asarray(found[:needed])
+        count *= 2
 
 
 def spectral_products(

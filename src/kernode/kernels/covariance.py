@@ -125,6 +125,8 @@ class FeatureCovariance(Covariance):
 
     def __post_init__(self) -> None:
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.RBF(gamma=0.5)")
+        fixed = "a kernel without learned settings, such as kernode.kernels.RBF(gamma=0.5): length scales are"
+        require_setting(not self.kernel.initial(1), "kernel", f"{fixed} learned here", self.kernel)
         require_setting(0 <= self.hops <= 2, "hops", "an integer from 0 to 2", self.hops)
 
     def initial(self, inputs: NodeInputs) -> Parameters:
@@ -215,8 +217,15 @@ class _Terms(Covariance):
     terms: tuple[Covariance, ...]
 
     def __post_init__(self) -> None:
+        require_setting(len(self.terms) > 0, "terms", "one or more covariances", self.terms)
         for one in self.terms:
             require_part("terms", one, Covariance, "kernode.kernels.FeatureCovariance(kernode.kernels.RBF())")
+
+    @property
+    def about(self) -> str:
+        """Features, edges, or both."""
+        kinds = {one.about for one in self.terms}
+        return kinds.pop() if len(kinds) == 1 else "features and edges together"
 
     def initial(self, inputs: NodeInputs) -> Parameters:
         """Those of all terms."""
@@ -238,8 +247,7 @@ class CovarianceSum(_Terms):
 
     def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """Σ_m K_m."""
-        found = [one.gram(own, between, at) for one, own, at in self._each(parameters, path)]
-        return torch.stack(found).sum(dim=0) if len(found) < 3 else sum(found[1:], found[0])
+        return sum(one.gram(own, between, at) for one, own, at in self._each(parameters, path))  # type: ignore[return-value]
 
     def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """Σ_m K_m(v, v)."""
@@ -254,12 +262,6 @@ class CovarianceSum(_Terms):
 @dataclass(frozen=True)
 class CovarianceProduct(_Terms):
     """Π_m K_m: nodes are similar where they are by all."""
-
-    @property
-    def about(self) -> str:
-        """Features, edges, or both."""
-        kinds = sorted({one.about for one in self.terms}, reverse=True)
-        return kinds[0] if len(kinds) == 1 else "features and edges together"
 
     def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """Π_m K_m."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -200,7 +200,15 @@ class NumbersOnGraph(ModelOnGraph):
 
     def on_graph(self, graph: Graph) -> NumbersOnGraph:
         """The same on a graph that grew from its own, or is its own with other edges or features."""
-        return NumbersOnGraph(self.model, graph, self.options)
+        model = replace(self.model, dataset=graph.name, fingerprint=graph.fingerprint)
+        return NumbersOnGraph(model, graph, self.options)
+
+    def with_metadata(self, **about: Any) -> Self:
+        """Return a copy with other metadata in its model, on which the posterior does not depend."""
+        found = super().with_metadata(**about)
+        if "posterior" in vars(self):
+            vars(found)["posterior"] = self.posterior
+        return found
 
 
 def _quantile(errors: np.ndarray, coverage: float) -> float:

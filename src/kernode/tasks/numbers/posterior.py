@@ -82,7 +82,9 @@ class Posterior(ABC):
 
         ``K⁻¹_ii = (1 − s_i / σ²) / σ²`` with the posterior variance s_i of the node.
         """
-        leverage = np.clip(self.variance[self.train] / self.noise, 0, 1 - 1e-9)
+        prior = self.covariance.diagonal(self.parameters, self.own.at(self.train)).numpy()
+        # A variance that is estimated may be too large, but no number says less than nothing.
+        leverage = np.clip(self.variance[self.train] / self.noise, 0, prior / (prior + self.noise))
         residual = (self.targets - self.mean[self.train]) / (1 - leverage)
         return self.targets - residual, self.noise / (1 - leverage)
 
@@ -174,7 +176,7 @@ class InducedPosterior(Posterior):
 
     ``Φ = K(V, Z) K(Z, Z)^-½`` with a ~ N(0, I) are the terms with features. u ~ N(0, Q⁻¹) with
     ``Q = q (I − α S)`` is exact. Systems with Q + E / σ², E of the training nodes, are solved by conjugate
-    gradients; a follows from an m × m system. Variances of u are estimated by samples.
+    gradients; a follows from a z × z system. Variances of u are estimated by samples.
     """
 
     inducing: np.ndarray
@@ -250,11 +252,16 @@ class InducedPosterior(Posterior):
 
     @cached_property
     def variance(self) -> np.ndarray:
-        """Of every node: n; that of u by samples."""
+        """Of every node: n; that of u in part by samples."""
         _, _, w, covariance = self._system
         rest = self.phi - w
         fixed = np.einsum("ij,ij->i", rest @ covariance, rest)
-        return np.asarray(fixed + np.square(self._deviations(_PROBES, 0)).mean(axis=1))
+        # Var(u_i) = 1 / P_ii + Var(E(u_i | all others)), P = Q + E / σ²: only the second part is estimated
+        # (Sidén et al. 2018).
+        q, left, known = self._precision
+        drawn, own = self._deviations(_PROBES, 0), q * left.diagonal() + known
+        by_others = drawn - (q * (left @ drawn) + known[:, None] * drawn) / own[:, None]
+        return np.asarray(fixed + 1 / own + np.square(by_others).mean(axis=1))
 
     def _deviations(self, count: int, seed: int) -> np.ndarray:
         """Samples of N(0, (Q + E / σ²)⁻¹): n × count.
@@ -300,7 +307,8 @@ class InducedPosterior(Posterior):
     def samples(self, nodes: np.ndarray, count: int, seed: int) -> np.ndarray:
         """Functions from the posterior, at some nodes: count × q."""
         a, _, w, covariance = self._system
-        draws = np.random.default_rng(seed).standard_normal((len(a), count))
+        # Not the numbers that draw u.
+        draws = np.random.default_rng([seed, 1]).standard_normal((len(a), count))
         off = np.linalg.cholesky(covariance) @ draws
         deviations = self._deviations(count, seed)[nodes]
         rest = (self.phi[nodes] - w[nodes]) @ off
