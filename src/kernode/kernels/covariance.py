@@ -68,8 +68,11 @@ class Between:
         """Return the same with one matrix for each term of edges: its kernels, weighted."""
         found = {}
         for path, held in self.graph.items():
-            weights = parameters[f"{path}amplitudes"].exp().to(held.dtype)
-            found[path] = torch.einsum("k,kmp->mp", weights, held)[None]
+            total = torch.zeros_like(held[:1])
+            # In the order of :func:`between`, so that a model from a file has the same bits.
+            for weight, one in zip(parameters[f"{path}amplitudes"].exp().tolist(), held, strict=True):
+                total += weight * one
+            found[path] = total
         return replace(self, graph=found, summed=True)
 
 
@@ -287,9 +290,9 @@ def between(
     terms = dict(covariance.graph_terms())
     kernels = list(dict.fromkeys(one for term in terms.values() for one in term.kernels))
     weights = {
-        path: np.ones(len(term.kernels))
+        path: [1.0] * len(term.kernels)
         if parameters is None
-        else under_prefix(parameters, path)["amplitudes"].exp().numpy()
+        else parameters[f"{path}amplitudes"].exp().tolist()
         for path, term in terms.items()
     }
     counts = {path: len(term.kernels) if parameters is None else 1 for path, term in terms.items()}
