@@ -170,8 +170,10 @@ def spectral_columns(
         block = np.zeros((n, some.stop - some.start), dtype)
         block[nodes[some], np.arange(block.shape[1])] = 1
         products = spectral_products(s, [one.spectrum for one in kernels], block, tolerance)
-        for held, own in zip(found, products, strict=True):
-            held[:, some] = own if rows is None else own[rows]
+        own = np.flatnonzero(_alone(s)[nodes[some]])
+        for kernel, held, product in zip(kernels, found, products, strict=True):
+            product[nodes[some][own], own] = kernel.spectrum(np.zeros(1))  # it may be less than a tolerance
+            held[:, some] = product if rows is None else product[rows]
     return found
 
 
@@ -181,21 +183,47 @@ def spectral_diagonals(s: sparse.csr_array, kernels: Sequence[GraphKernel]) -> l
     Exact on graphs of some thousand nodes. On larger ones the mean square of f^½(S) times random vectors,
     from a fixed seed.
     """
-    n, s = s.shape[0], s.astype(np.float32)
+    n = s.shape[0]
+    if not kernels:
+        return []
     if n > _EXACT:
         draws = np.random.default_rng(0).standard_normal((n, _PROBES)).astype(np.float32)
         roots = [lambda x, one=one: np.sqrt(one.spectrum(x)) for one in kernels]
-        found = spectral_products(s, roots, draws, 1e-4)
-        return [np.square(one).mean(axis=1).astype(np.float64) for one in found]
-    diagonals = [np.empty(n) for _ in kernels]
+        products = spectral_products(s.astype(np.float32), roots, draws, 1e-4)
+        found = [np.square(one).mean(axis=1).astype(np.float64) for one in products]
+    else:
+        series = [chebyshev(one.spectrum) for one in kernels]
+        moments = _moments(s, max(map(len, series)))
+        found = [one @ moments[: len(one)] for one in series]
+    alone = _alone(s)
+    for kernel, own in zip(kernels, found, strict=True):
+        own[alone] = kernel.spectrum(np.zeros(1))
+    return found
+
+
+def _moments(s: sparse.csr_array, count: int) -> np.ndarray:
+    """The diagonals of T_k(S): count × n.
+
+    ``T_2k = 2 T_k² − I`` and ``T_2k+1 = 2 T_k+1 T_k − S``, so that half of the products are enough.
+    """
+    n = s.shape[0]
+    found = np.zeros((count + 1, n))  # those of S itself are 0
+    found[0] = 1
     for some in chunks(n, _COLUMNS):
-        block = np.zeros((n, some.stop - some.start), np.float32)
-        own = np.arange(some.start, some.stop), np.arange(block.shape[1])
-        block[own] = 1
-        products = spectral_products(s, [one.spectrum for one in kernels], block, 1e-6)
-        for held, one in zip(diagonals, products, strict=True):
-            held[some] = one[own]
-    return diagonals
+        report_progress("graph kernels", some.start, n)
+        before = np.zeros((n, some.stop - some.start))
+        before[np.arange(some.start, some.stop), np.arange(before.shape[1])] = 1
+        now = s @ before
+        for k in range(1, (count + 1) // 2):
+            found[2 * k, some] = 2 * np.einsum("ij,ij->j", now, now) - 1
+            before, now = now, 2 * (s @ now) - before
+            found[2 * k + 1, some] = 2 * np.einsum("ij,ij->j", now, before)
+    return found[:count]
+
+
+def _alone(s: sparse.csr_array) -> np.ndarray:
+    """Which nodes have no edge: n booleans."""
+    return np.diff(s.indptr) == 0
 
 
 def _found(graph: Graph, nodes: Any) -> np.ndarray:

@@ -144,17 +144,20 @@ class FeatureCovariance(Covariance):
     def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """a k."""
         x, y = (self._scaled(parameters, between.inputs, at) for at in (between.rows, between.columns))
-        return parameters["amplitude"].exp() * self.kernel.gram(x[None], y[None])[0]
+        return parameters["amplitude"].exp() * self.kernel.gram(x, y)[0]
 
     def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """a k(x, x)."""
-        x = self._scaled(parameters, between.inputs, between.rows)[None]
+        x = self._scaled(parameters, between.inputs, between.rows)
         return parameters["amplitude"].exp() * self.kernel.pairs(x, x)[0]
 
     def _scaled(self, parameters: Parameters, inputs: NodeInputs, rows: np.ndarray) -> Tensor:
-        x = torch.cat([block[torch.from_numpy(rows)] for block in inputs.blocks[: self.hops + 1]], dim=1)
+        """Embedded vectors: 1 × m × d."""
+        x = torch.cat([block[torch.from_numpy(rows)] for block in inputs.blocks[: self.hops + 1]], dim=1)[
+            None
+        ]
         if self.kernel.dot_product:
-            return self.kernel.embed(x / math.sqrt(x.shape[1]))
+            return self.kernel.embed(x / math.sqrt(x.shape[2]))
         step = max(inputs.groups) + 1
         at = [group + hop * step for hop in range(self.hops + 1) for group in inputs.groups]
         return self.kernel.embed(x * (-parameters["scales"][at]).exp())
