@@ -206,7 +206,7 @@ def test_wrong_settings_are_refused(wrong, setting):
 
 
 def test_columns_that_were_learned_are_those_of_another_graph():
-    """Standardised by the first graph; a constant column stays finite where another graph has other values."""
+    """Standardised by the first graph; a constant column is finite where another graph has other values."""
     constant = np.full((25, 1), 0.1)
     first = with_features(np.hstack([GRAPH.features, constant]))
     shifted = with_features(np.hstack([GRAPH.features, constant + 1]))

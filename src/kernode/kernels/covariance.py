@@ -153,14 +153,12 @@ class FeatureCovariance(Covariance):
 
     def _scaled(self, parameters: Parameters, inputs: NodeInputs, rows: np.ndarray) -> Tensor:
         """Embedded vectors: 1 × m × d."""
-        x = torch.cat([block[torch.from_numpy(rows)] for block in inputs.blocks[: self.hops + 1]], dim=1)[
-            None
-        ]
+        x = torch.cat([block[torch.from_numpy(rows)] for block in inputs.blocks[: self.hops + 1]], dim=1)
         if self.kernel.dot_product:
-            return self.kernel.embed(x / math.sqrt(x.shape[2]))
+            return self.kernel.embed(x[None] / math.sqrt(x.shape[1]))
         step = max(inputs.groups) + 1
         at = [group + hop * step for hop in range(self.hops + 1) for group in inputs.groups]
-        return self.kernel.embed(x * (-parameters["scales"][at]).exp())
+        return self.kernel.embed(x[None] * (-parameters["scales"][at]).exp())
 
 
 @dataclass(frozen=True)
