@@ -27,8 +27,8 @@ def prepared(covariance=SMALL, nodes=NODES):
     return between(covariance, inputs, nodes, nodes)
 
 
-def standard(count=len(NODES), seed=0):
-    y = np.random.default_rng(seed).normal(size=count)
+def standard(seed=0):
+    y = np.random.default_rng(seed).normal(size=len(NODES))
     return (y - y.mean()) / y.std()
 
 

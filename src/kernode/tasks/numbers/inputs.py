@@ -51,9 +51,11 @@ def learn_columns(graph: Graph) -> Parameters:
         _, _, turn = np.linalg.svd(values - middle, full_matrices=False)
         turn = turn[:count].T
         size = np.sqrt(np.square((values - middle) @ turn).sum(axis=1).mean() / count)
+        if size <= 1e-12 * np.abs(values).max():  # all rows are the same
+            size = 1.0
         found |= {
             "weights": weights, "words": np.array([words]), "components": axes.T @ turn,
-            "middle": middle @ turn, "size": np.array([size or 1.0]),
+            "middle": middle @ turn, "size": np.array([size]),
         }  # fmt: skip
     degrees = _degrees(graph)
     found["degrees"] = np.array([degrees.mean(), _spread(degrees)])
