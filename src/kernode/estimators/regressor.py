@@ -148,8 +148,11 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             raise InputError(sentence, "conflict", setting="split")
         given = as_nodes(X)
         nodes = np.asarray(graph.find(given))
-        whole_mask = given.dtype == bool and np.shape(y)[:1] == given.shape  # with the numbers of all nodes
-        numbers = as_numbers(np.asarray(y)[given] if whole_mask else y, len(nodes))
+        if given.dtype == bool and len(of_all := np.asarray(y)) == len(
+            given
+        ):  # a mask, and numbers of all nodes
+            y = of_all[given]
+        numbers = as_numbers(y, len(nodes))
         if len(np.unique(nodes)) < len(nodes):
             raise InputError("a node is given twice. List each node once.", "duplicate", setting="X")
         return nodes, numbers
@@ -330,10 +333,11 @@ def split_numbers(graph: Graph, split: Any, seeds: Sequence[int]) -> Split:
 
 def as_numbers(y: Any, count: int) -> np.ndarray:
     """Return numbers as an array, or raise."""
-    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
-        y = column_or_1d(y, warn=True)
     try:
-        numbers = np.asarray(y, dtype=np.float64)
+        given = np.asarray(y)
+        if given.ndim == 2 and given.shape[1] == 1:
+            given = column_or_1d(given, warn=True)
+        numbers = given.astype(np.float64, casting="safe" if given.dtype.kind == "c" else "unsafe")
     except (ValueError, TypeError):
         raise bad_setting("y", "numbers", y) from None
     if numbers.shape != (count,):
