@@ -1,5 +1,6 @@
 """NodeKernelRegressor: predictions and their parts, intervals, growth, files, scikit-learn, wrong input."""
 
+import json
 import pickle
 from dataclasses import replace
 
@@ -103,7 +104,9 @@ def test_it_learns_what_features_and_edges_say(default):
 
 def test_an_explanation_names_nodes_and_is_text_html_and_json():
     why = fitted(graph=NAMED).explain(NAMES[1], top=3)
-    assert why.node == repr(str(NAMES[1]))
+    assert why.node == json.loads(json.dumps(why.to_json()))["node"] == NAMES[1]
+    assert {one.node for one in why.known} <= set(NAMES[TRAIN])
+    assert fitted().explain(1).node == 1
     assert [abs(one.value) for one in why.known] == sorted(
         (abs(one.value) for one in why.known), reverse=True
     )
