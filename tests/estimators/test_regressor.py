@@ -320,6 +320,40 @@ def test_without_its_graph_a_model_says_which_it_needs(tmp_path):
         kn.load_model(path, clustered_graph(n=120, seed=1))
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"train": np.arange(59)[None]},
+        {"train": -np.arange(60)[None]},
+        {"targets": np.full((1, 60), np.nan)},
+        {"spread": 0.0},
+        {"center": np.inf},
+        {"held": np.array([[1]])},
+        {"inducing": np.array([[1]])},
+        {"tested": np.array([[0.5]])},
+    ],
+    ids=str,
+)
+def test_a_file_with_wrong_fields_is_refused(wrong, tmp_path):
+    path = replace(fitted().model_, **wrong).save(tmp_path / "m.safetensors")
+    with pytest.raises(kn.FileError):
+        kn.load_model(path, PLAIN)
+
+
+def test_a_file_with_nodes_that_its_graph_does_not_have_is_refused(tmp_path):
+    path = replace(fitted().model_, tested=np.array([[120]])).save(tmp_path / "m.safetensors")
+    with refused("wrong-file"):
+        kn.load_model(path, PLAIN)
+
+
+def test_a_summary_says_what_is_known_and_how(large):
+    model = fitted(graph=WITH_NUMBERS, nodes=np.arange(60), y=Y[:60], inducing=30)
+    summary = dict(model.model_.summary())
+    assert summary["price"].startswith("60 nodes, ")
+    assert summary["posterior"] == "by 30 inducing nodes"
+    assert dict(fitted(nodes=TRAIN[:30]).model_.summary())["posterior"] == "exact"
+
+
 def test_it_travels_by_pickle(default):
     again = pickle.loads(pickle.dumps(default))
     assert np.array_equal(again.predict(range(120)), default.predict(range(120)))

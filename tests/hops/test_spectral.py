@@ -13,21 +13,13 @@ from graphs import clustered_graph, graphs
 from kernode.config import Config
 from kernode.hops.spectral import chebyshev, normalized_adjacency, spectral_diagonals, spectral_products
 from kernode.kernels import GraphDiffusion, GraphMatern, RegularizedLaplacian
+from parts import GRAPH_KERNELS as KERNELS
+from parts import over
 from refusals import refused
 
-KERNELS = [
-    RegularizedLaplacian(0.5),
-    RegularizedLaplacian(0.99),
-    RegularizedLaplacian(-0.9),
-    RegularizedLaplacian(0.0),
-    GraphDiffusion(8.0),
-    GraphDiffusion(0.3),
-    GraphMatern(2.0, 20.0),
-    GraphMatern(1.5, 3.0),
-]
 HARD = [RegularizedLaplacian(0.9999), RegularizedLaplacian(-0.9999), GraphMatern(0.5, 100.0),
         GraphMatern(0.05, 100.0), GraphMatern(20.0, 100.0), GraphDiffusion(100.0)]  # fmt: skip
-every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+every_kernel = over("kernel", KERNELS)
 
 
 def dense(kernel, graph):

@@ -20,38 +20,21 @@ from kernode.kernels import (
     CovarianceSum,
     FeatureCovariance,
     GraphCovariance,
-    GraphDiffusion,
     GraphMatern,
     Linear,
     Matern,
     Normalized,
-    Polynomial,
     RegularizedLaplacian,
 )
 from kernode.kernels.covariance import between
 from kernode.tasks.numbers.inputs import learn_columns
 from kernode.tasks.numbers.process import DEFAULT, GaussianProcess, process_inputs
+from parts import COVARIANCES
 from refusals import refused
 
 GRAPH = clustered_graph(n=25, features=4)
-NEAR = (RegularizedLaplacian(0.5), GraphDiffusion(8.0))
 RBF_X, LINEAR_H = FeatureCovariance(RBF(gamma=0.5)), FeatureCovariance(Linear(), hops=2)
-EDGES, UNIT = GraphCovariance(NEAR), GraphCovariance((GraphMatern(),), unit=True)
-COVARIANCES = [
-    RBF_X,
-    LINEAR_H,
-    FeatureCovariance(Matern(2.5), hops=1),
-    FeatureCovariance(Polynomial(2) + Normalized(Linear())),
-    EDGES,
-    UNIT,
-    GraphCovariance(NEAR, unit=True),
-    RBF_X + EDGES,
-    RBF_X * UNIT,
-    RBF_X + LINEAR_H * UNIT + EDGES,
-    (RBF_X + EDGES) * (LINEAR_H + UNIT),
-    CovarianceSum((EDGES,)),
-    DEFAULT,
-]
+EDGES, UNIT = GraphCovariance((RegularizedLaplacian(0.5),)), GraphCovariance((GraphMatern(),), unit=True)
 every_covariance = pytest.mark.parametrize("covariance", COVARIANCES, ids=lambda one: str(one)[:60])
 EVERYWHERE = np.arange(GRAPH.n_nodes)
 
