@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
-from kernode.errors import InputError, warn
+from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.io.tables.table import Repair
 from kernode.kernels import Linear, NodeKernel
@@ -55,6 +55,9 @@ class NumberModel(Model):
         for name in ("train", "held", "inducing", "tested"):
             if getattr(self, name) is not None:
                 require_nodes(name, getattr(self, name), 1)
+        for name in ("held", "inducing"):
+            if getattr(self, name) is not None and not np.isin(getattr(self, name), self.train).all():
+                raise ValueError(f"{name} are not among the nodes with known numbers")
         if self.targets.shape != self.train.shape or not np.isfinite(self.targets).all():
             raise ValueError("targets are not a number for each of train")
         if not (np.isfinite(self.center) and np.isfinite(self.spread) and self.spread > 0):
@@ -70,6 +73,9 @@ class NumberModel(Model):
                 "that graph; for nodes and edges that arrived later use extend.",
                 "conflict", setting="graph",
             )  # fmt: skip
+        if max(one.max(initial=-1) for one in (self.train, self.tested) if one is not None) >= graph.n_nodes:
+            sentence = f"the model names nodes that {graph.name!r} does not have. Train again."
+            raise FileError(sentence, "wrong-file")
         return NumbersOnGraph(self, graph, TensorOptions.of(self.precision, device))
 
     def _without_target(self, graph: Graph) -> Graph:
@@ -83,7 +89,8 @@ class NumberModel(Model):
         """Return a short description."""
         lines = super().summary()
         known = f"{self.train.shape[1]:,} nodes, {self.center:.4g} ± {self.spread:.4g}"
-        lines.insert(2, (self.target_name or "numbers", known))
+        exact = "exact" if self.inducing is None else f"by {self.inducing.shape[1]:,} inducing nodes"
+        lines[2:2] = [(self.target_name or "numbers", known), ("posterior", exact)]
         return lines
 
 
@@ -115,7 +122,7 @@ class NumbersOnGraph(ModelOnGraph):
         held = self.model.held
         return self.posterior if held is None else self.posterior.by(~np.isin(self.model.train[0], held[0]))
 
-    def with_metadata(self, **about: Any) -> NumbersOnGraph:
+    def with_metadata(self, **about: Any) -> Self:
         """Return a copy with other metadata in its model, on which the posterior does not depend."""
         found = super().with_metadata(**about)
         cached = ("inputs", "posterior", "fitted_posterior")
@@ -198,7 +205,8 @@ class NumbersOnGraph(ModelOnGraph):
 
     def on_graph(self, graph: Graph) -> NumbersOnGraph:
         """The same on a graph that grew from its own, or is its own with other edges or features."""
-        return NumbersOnGraph(self.model, graph, self.options)
+        model = replace(self.model, dataset=graph.name, fingerprint=graph.fingerprint)
+        return NumbersOnGraph(model, graph, self.options)
 
 
 def _quantile(errors: np.ndarray, coverage: float) -> float:

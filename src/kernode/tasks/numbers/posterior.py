@@ -181,7 +181,7 @@ class InducedPosterior(Posterior):
     ``Φ = K(V, Z) K(Z, Z)^-½`` with a ~ N(0, I) are the terms with features; what they lack of K(v, v) is
     noise of v's own (FITC, Snelson and Ghahramani 2006). u ~ N(0, Q⁻¹) with ``Q = q (I − α S)`` is exact.
     Systems with Q + E, where E has the precisions of the targets, are solved by conjugate gradients; a
-    follows from an m × m system. Variances of u are estimated by samples.
+    follows from a z × z system. Variances of u are estimated by samples.
     """
 
     inducing: np.ndarray
@@ -274,11 +274,16 @@ class InducedPosterior(Posterior):
 
     @cached_property
     def variance(self) -> np.ndarray:
-        """Of every node: n; that of u by samples."""
+        """Of every node: n; that of u in part by samples."""
         _, _, w, covariance = self._system
         rest = self.phi - w
         fixed = np.einsum("ij,ij->i", rest @ covariance, rest)
-        return np.asarray(fixed + np.square(self._deviations(_PROBES, 0)).mean(axis=1) + self._lacking)
+        # Var(u_i) = 1 / P_ii + Var(E(u_i | all others)), P = Q + E: only the second part is estimated
+        # (Sidén et al. 2018).
+        q, left, known = self._precision
+        drawn, own = self._deviations(_PROBES, 0), q * left.diagonal() + known
+        by_others = drawn - (q * (left @ drawn) + known[:, None] * drawn) / own[:, None]
+        return np.asarray(fixed + 1 / own + np.square(by_others).mean(axis=1) + self._lacking)
 
     @cached_property
     def left_out(self) -> tuple[np.ndarray, np.ndarray]:
@@ -287,9 +292,11 @@ class InducedPosterior(Posterior):
         By ``(1 − s_i e_i) e_i``, the diagonal of the targets' precision, where s_i is the posterior variance
         of the node and e_i the precision of its target. s_i is estimated, so that these are, too.
         """
-        shared = (self.variance - self._lacking)[self.train]
-        left = np.clip(1 - shared * self._precisions, 1e-3, 1)
-        return self.targets - (self.targets - self.mean[self.train]) / left, 1 / (self._precisions * left)
+        prior = self.covariance.diagonal(self.parameters, self.own.at(self.train)).numpy()
+        shared, own = (self.variance - self._lacking)[self.train], self._precisions
+        # A variance that is estimated may be too large, but no number says less than nothing.
+        left = np.clip(1 - shared * own, 1 / (1 + prior * own), 1)
+        return self.targets - (self.targets - self.mean[self.train]) / left, 1 / (own * left)
 
     def _deviations(self, count: int, seed: int) -> np.ndarray:
         """Samples of N(0, (Q + E)⁻¹): n × count.
@@ -335,7 +342,8 @@ class InducedPosterior(Posterior):
     def samples(self, nodes: np.ndarray, count: int, seed: int) -> np.ndarray:
         """Functions from the posterior, at some nodes: count × q."""
         a, _, w, covariance = self._system
-        draws = np.random.default_rng(seed).standard_normal((len(a), count))
+        # Not the numbers that draw u.
+        draws = np.random.default_rng([seed, 1]).standard_normal((len(a), count))
         off = np.linalg.cholesky(covariance) @ draws
         deviations = self._deviations(count, seed)[nodes]
         rest = (self.phi[nodes] - w[nodes]) @ off

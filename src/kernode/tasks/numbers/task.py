@@ -50,7 +50,7 @@ def fit_numbers(
     used = np.ones(len(nodes), bool)
     used[held] = False
     center, spread = float(targets[used].mean()), float(targets[used].std())
-    if spread == 0:
+    if spread <= 1e-12 * np.abs(targets).max():  # the mean of equal numbers is rounded
         warn("all known numbers are the same: so is every prediction.")
         spread = 1.0
     process = process.for_size(graph.n_nodes, len(nodes))
