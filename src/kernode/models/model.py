@@ -284,6 +284,11 @@ class ModelOnGraph:
             self.model.method.kernel, g, under_prefix(self.parameters, "kernel."), self.graph.node_names
         )
 
+    @property
+    def landmarks(self) -> tuple[np.ndarray, ...]:
+        """Nodes on which g depends besides the parameters."""
+        return ()
+
     def with_metadata(self, **about: Any) -> Self:
         """Return a copy with other metadata in its model, on which g does not depend."""
         found = replace(self, model=replace(self.model, **about))

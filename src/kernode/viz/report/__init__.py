@@ -23,7 +23,7 @@ from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
 from kernode.viz.canvas import readable, shortened, signed
 from kernode.viz.evaluation import EvaluationData
-from kernode.viz.pictures import NAMES, Chart, Picture, find_picture
+from kernode.viz.pictures import Chart, Picture, pictures_about
 
 _LONGEST = 60  # characters of a name
 _LEAST = 0.005  # a smaller part would be shown as 0.00
@@ -41,9 +41,9 @@ class Contents:
     def pictures(self) -> list[tuple[Picture, Chart | str]]:
         """Every picture in the order of the report, as a chart or the reason why it does not apply."""
         found: list[tuple[Picture, Chart | str]] = []
-        for done, name in enumerate(NAMES):
-            report_progress("pictures", done, len(NAMES))
-            one = find_picture(name)
+        pictures = pictures_about(self.evaluation.about)
+        for done, one in enumerate(pictures):
+            report_progress("pictures", done, len(pictures))
             try:
                 found.append((one, one.chart(one.data(self.evaluation, **one.chart_settings))))
             except InputError as error:
