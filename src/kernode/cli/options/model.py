@@ -28,6 +28,7 @@ OutTableOption = Annotated[
     Path | None, option("FILE.csv, .parquet or .json; stdout if not given.", "--out", "-o")
 ]
 
+
 _TASKS = {"model": "classes", "node regressor": "numbers", "link predictor": "links"}  # by kind
 
 

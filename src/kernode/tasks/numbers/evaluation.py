@@ -169,7 +169,7 @@ def lines(report: dict[str, Any]) -> list[str]:
     about = f"{n:,} node{'s' * (n > 1)}"
     if test["r2_95"] is not None:
         about += ", 95 % interval {:.3f} to {:.3f}".format(*test["r2_95"])
-    found = [f"{'R²':<20} {test['r2']:.3f}   ({about})"]
+    found = [f"{'R²':<20} {test['r2']:z.3f}   ({about})"]
     found += [f"{'':<20} {line}" for line in baseline_lines(test)]
     if known:
         found.append(f"{'':<20} optimistic: {known:,} of the nodes are known to the model")
@@ -192,7 +192,7 @@ def baseline_lines(test: dict[str, Any]) -> list[str]:
     """The baselines, each in a line that says where one is better than the model."""
     found = []
     for name, one in test["baselines"].items():
-        line = f"{one['r2']:.3f} {NAMES[name]}"
+        line = f"{one['r2']:z.3f} {NAMES[name]}"
         line += f", {one['training_nodes']:,} known numbers" if "training_nodes" in one else ""
         found.append(f"{line}: ahead by {one['ahead']:.3f}" if one["ahead"] > 0 else line)
     return found + graph_lines(test)

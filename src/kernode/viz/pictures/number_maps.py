@@ -120,7 +120,7 @@ def _chart(data: NumberMap) -> Chart:
 
     bar = {
         "orientation": "h", "thickness": 10, "len": 0.8, "y": -0.01, "yanchor": "top", "outlinewidth": 0,
-        "title": {"text": html_label(data.title, 70), "side": "bottom"},
+        "title": {"text": html_label(data.title, 70), "side": "top"},
     }  # fmt: skip
     values = [float(f"{value:.5g}") for value in data.values[there]]
     marker = {

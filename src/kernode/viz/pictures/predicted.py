@@ -197,7 +197,8 @@ def _coverage_chart(data: Coverages) -> Chart:
     layout = line_layout("nominal coverage, %", "measured coverage, %", legend=legend)
     for axis in ("xaxis", "yaxis"):
         layout[axis]["range"] = [0, 101]
-    return {"data": traces, "layout": layout, "height": 460, "ratio": 1.0, "of": f"{data.nodes:,} test nodes"}
+    look = {"height": 460, "ratio": 1.0, "square": True}
+    return {"data": traces, "layout": layout, **look, "of": f"{data.nodes:,} test nodes"}
 
 
 PREDICTED = Picture(
