@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kernode.explain.explain import names_of
 from kernode.graph.edits import Edit
 from kernode.models.model import html_table
 from kernode.tasks.numbers.model import NumbersOnGraph
@@ -89,14 +90,14 @@ def explain_number(on: NumbersOnGraph, node: int, top: int = 10) -> NumberExplan
     values = weights * (model.targets[0] - model.center)
     order = np.argsort(-np.abs(values), kind="stable")
     shown = order[:top]
-    names = on.graph.lookup.name
+    name, *names = names_of(on.graph, [node, *model.train[0, shown]])
     known = tuple(
-        KnownNumber(names(model.train[0, i]), float(values[i]), float(weights[i]), float(model.targets[0, i]))
-        for i in shown
+        KnownNumber(one, float(values[i]), float(weights[i]), float(model.targets[0, i]))
+        for one, i in zip(names, shown, strict=True)
     )
     parts = {about: float(model.spread * own[0]) for about, own in on.posterior.parts(at).items()}
     return NumberExplanation(
-        names(node), float(on.numbers(at)[0]), float(on.deviations(at)[0]), model.center, known,
+        name, float(on.numbers(at)[0]), float(on.deviations(at)[0]), model.center, known,
         float(values[order[top:]].sum()), max(0, len(order) - top), parts,
     )  # fmt: skip
 
@@ -106,4 +107,4 @@ def what_if_number(on: NumbersOnGraph, node: int, edit: Edit) -> NumberWhatIf:
     edit.require(on.graph)
     changed, at = on.on_graph(edit(on.graph)), np.array([node])
     before, after = ((float(one.numbers(at)[0]), float(one.deviations(at)[0])) for one in (on, changed))
-    return NumberWhatIf(on.graph.lookup.name(node), before, after)
+    return NumberWhatIf(names_of(on.graph, [node])[0], before, after)

@@ -134,11 +134,13 @@ def _without_names(on: NumbersOnGraph) -> NumbersOnGraph:
 
 
 def node_answer(state: NumberState, at: int) -> Answer:
-    """The number of a node, its deviation and its interval."""
+    """The number of a node and its deviation; its interval, unless it was learned from."""
+    learned = bool(np.isin(at, state.model.train))
     return {
         "number": float(state.numbers[at]),
         "deviation": float(state.deviations[at]),
-        "interval": state.intervals[at].tolist(),
+        "learned": learned,
+        "interval": None if learned else state.intervals[at].tolist(),
     }
 
 

@@ -1,6 +1,6 @@
 // Panels of a model of numbers: a node with its interval and explanation, and answers about changes.
 
-import { get, toPair } from "./api.js";
+import { get } from "./api.js";
 import { whatIf } from "./changes.js";
 import { count, el, plain, plainSigned, swatch } from "./dom.js";
 import { compareWith } from "./panels.js";
@@ -17,20 +17,22 @@ export async function numberPanel({ name }, context) {
     el("div", {}, el("p", { class: "kicker" }, "Node"), el("h2", {}, node.name)),
     glance(node, alike, model, numberOf),
     el("section", {}, el("h3", {}, "Why"), explained(why, numberOf)),
-    el("section", {}, el("h3", {}, "Most similar nodes"), similarTable(alike.similar, numberOf, (other) => toPair(node.name, other), (one) => plain(one.known ?? one.predicted))),
+    el("section", {}, el("h3", {}, "Most similar nodes"), similarTable(alike.similar, numberOf, null, (one) => plain(one.known ?? one.predicted))),
     el("section", {}, el("h3", {}, "Compare with"), compareWith(node, context)),
     whatIf(node, context),
   ];
 }
 
 function glance(node, alike, model, numberOf) {
-  const [low, high] = node.interval.map(plain);
   const nearest = alike.similar[0];
   const rows = [
     [`Predicted ${model.target}`, "number", [swatch(numberOf(node.predicted_class)), el("b", {}, withDeviation(node))]],
-    [`${count(100 * model.interval.coverage)} % interval`, "interval", [`${low} to ${high} `, el("span", { class: "muted" }, model.interval.method)]],
-    [`Known ${model.target}`, "known", node.known === null ? "not known" : [swatch(numberOf(node.known_class)), plain(node.known)]],
+    [`Known ${model.target}`, "known", node.known === null ? "not known" : [swatch(numberOf(node.known_class)), plain(node.known), el("span", { class: "muted" }, node.learned ? " learned from" : "")]],
   ];
+  if (node.interval) {
+    const said = node.interval.map(plain).join(" to ");
+    rows.splice(1, 0, [`${count(100 * model.interval.coverage)} % interval`, "interval", [said, el("span", { class: "muted" }, ` ${model.interval.method}`)]]);
+  }
   if (node.listed === false) rows.push(["Table", "listed", "not listed: only edges mention it"]);
   if (nearest) rows.push(["Most similar", "nearest", [nodeLink(nearest), ` ${nearest.similarity.toFixed(3)}`]]);
   return el("dl", { class: "glance" }, rows.map(([term, id, said]) => [el("dt", {}, term), el("dd", { id: `glance-${id}` }, said)]));
