@@ -111,6 +111,11 @@ def coverage_figures(on: NumbersOnGraph, nodes: np.ndarray, truth: np.ndarray) -
     return found
 
 
+def enough_errors(count: int, coverage: float) -> bool:
+    """Whether so many errors have a quantile for a coverage."""
+    return count > 0 and int(np.ceil((count + 1) * coverage)) <= count
+
+
 def coverage_by_chance(on: NumbersOnGraph, t: int, coverage: float, method: Interval) -> list[float]:
     """Between which percentages of t nodes right intervals hold in 95 % of cases.
 

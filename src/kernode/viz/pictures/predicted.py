@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernode.tasks.numbers.evaluation import COVERAGE as NOMINAL
-from kernode.tasks.numbers.evaluation import coverage_by_chance, figures
+from kernode.tasks.numbers.evaluation import coverage_by_chance, enough_errors, figures
 from kernode.tasks.numbers.model import INTERVALS, Interval
 from kernode.viz.canvas import (
     COLOURS,
@@ -133,8 +133,7 @@ def coverage_data(evaluation: NumberEvaluation) -> Coverages:
     for method in INTERVALS:
         found = []
         for level in _LEVELS:
-            h = errors.get(method)
-            if h is not None and np.ceil((h + 1) * level) > h:
+            if method in errors and not enough_errors(errors[method], level):
                 continue
             low, high = on.intervals(nodes, level, method).T
             measured = 100 * float(((low <= truth) & (truth <= high)).mean())
