@@ -90,14 +90,14 @@ def explain_number(on: NumbersOnGraph, node: int, top: int = 10) -> NumberExplan
     values = weights * (model.targets[0] - model.center)
     order = np.argsort(-np.abs(values), kind="stable")
     shown = order[:top]
-    name, *names = names_of(on.graph, [node, *model.train[0, shown]])
+    names = names_of(on.graph, model.train[0, shown])
     known = tuple(
-        KnownNumber(one, float(values[i]), float(weights[i]), float(model.targets[0, i]))
-        for one, i in zip(names, shown, strict=True)
+        KnownNumber(name, float(values[i]), float(weights[i]), float(model.targets[0, i]))
+        for name, i in zip(names, shown, strict=True)
     )
     parts = {about: float(model.spread * own[0]) for about, own in on.posterior.parts(at).items()}
     return NumberExplanation(
-        name, float(on.numbers(at)[0]), float(on.deviations(at)[0]), model.center, known,
+        names_of(on.graph, at)[0], float(on.numbers(at)[0]), float(on.deviations(at)[0]), model.center, known,
         float(values[order[top:]].sum()), max(0, len(order) - top), parts,
     )  # fmt: skip
 
@@ -107,4 +107,4 @@ def what_if_number(on: NumbersOnGraph, node: int, edit: Edit) -> NumberWhatIf:
     edit.require(on.graph)
     changed, at = on.on_graph(edit(on.graph)), np.array([node])
     before, after = ((float(one.numbers(at)[0]), float(one.deviations(at)[0])) for one in (on, changed))
-    return NumberWhatIf(names_of(on.graph, [node])[0], before, after)
+    return NumberWhatIf(names_of(on.graph, at)[0], before, after)
