@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def row(outcome: NodeRun, graph: Graph) -> dict[str, Any]:
         "variant": model.variant,
         "accuracy": outcome.report["test"]["accuracy_mean"],
         "sizes": outcome.sizes,
-        "calibration": calibration.to_json(),
+        "calibration": replace(calibration, true_probabilities=()).to_json(),
         **figures,
     }
 

@@ -30,6 +30,7 @@ def measurement_tables() -> dict[str, Callable[[], str]]:
         ),
         "own_graphs": lambda: own_graphs(*(_rows(f"own-graphs-{device}") for device in DEVICES)),
         "calibration": lambda: calibration(_rows("calibration")),
+        "prediction_sets": lambda: prediction_sets(_rows("prediction-sets")),
         "faithfulness": lambda: faithfulness(
             [json.loads(path.read_text()) for path in sorted((RESULTS / "faithfulness").glob("*.json"))]
         ),
@@ -241,6 +242,27 @@ def calibration(rows: list[Record]) -> str:
         chance,
     ]
     return markdown(head, lines)
+
+
+def prediction_sets(rows: list[Record]) -> str:
+    """A line for each graph and kind of split: coverage, its lowest, and mean size, by how sets were made."""
+    by: dict[tuple[str, str], dict[str, list[Record]]] = {}
+    for row in sorted(rows, key=lambda one: (list(TITLES).index(one["dataset"]), one["split"] != "fastgcn")):
+        by.setdefault((row["dataset"], row["split"]), {})[row["variant"]] = row["runs"]
+    lines = []
+    for (dataset, split), found in by.items():
+        count = len(found["fast"])
+        name = "FastGCN" if split == "fastgcn" else f"{count} random"
+        low, high = np.mean([run["by_chance_95"] for run in found["fast"]], axis=0)
+        cells = [f"{np.mean([run['accuracy'] for run in found['fast']]):.1f}", f"{low:.1f} to {high:.1f}"]
+        for runs in found.values():
+            covered = [run["covered"] for run in runs]
+            lowest = f", {min(covered):.1f}" * (count > 1)
+            size = np.mean([run["mean_size"] for run in runs])
+            cells += [f"{np.mean(covered):.1f}{lowest}", f"{size:.2f}"]
+        lines.append([TITLES[dataset], name, *cells])
+    head = [part for way in next(iter(by.values())) for part in (f"{way}: cover, %", "classes")]
+    return markdown(["", "splits", "accuracy of fast", "by chance", *head], lines)
 
 
 def without_labels(rows: list[Record]) -> str:

@@ -1,6 +1,7 @@
 """Every kind of part, listed once: whoever writes a new one adds it here, and it gets its kind's contract.
 
-tests/maps/test_map_contract.py, tests/kernels/test_kernel_contract.py, tests/losses/test_loss_contract.py,
+tests/maps/test_map_contract.py, tests/kernels/test_kernel_contract.py, tests/hops/test_spectral.py,
+tests/kernels/test_covariances.py, tests/losses/test_loss_contract.py,
 tests/tasks/classes/test_node_methods.py and tests/tasks/links/test_link_methods.py go through these lists;
 tests/test_parts_are_listed.py sees to it that nothing is forgotten.
 """
@@ -12,7 +13,19 @@ import torch
 
 from experiments.rivals import FastGCN, JKConcat
 from graphs import dense_features
-from kernode.kernels import RBF, Linear, Normalized, Polynomial
+from kernode.kernels import (
+    RBF,
+    CovarianceSum,
+    FeatureCovariance,
+    GraphCovariance,
+    GraphDiffusion,
+    GraphMatern,
+    Linear,
+    Matern,
+    Normalized,
+    Polynomial,
+    RegularizedLaplacian,
+)
 from kernode.kernels.weighted_sum import WeightedSum
 from kernode.losses import Hinge, Joint, LinkCrossEntropy, Logistic, Softmax, Squared
 from kernode.maps import (
@@ -43,6 +56,7 @@ from kernode.tasks.classes.method import Method
 from kernode.tasks.classes.propagation import CorrectAndSmooth, LabelPropagation
 from kernode.tasks.links.method import LinkMethod
 from kernode.tasks.links.variants import LINK_VARIANTS
+from kernode.tasks.numbers.process import GaussianProcess
 
 # Parts of a user's own
 
@@ -144,6 +158,9 @@ KERNELS = [
     RBF(gamma=0.7),
     RBF(gamma=0.7, learned=True),
     Polynomial(degree=3, offset=0.5),
+    Matern(),
+    Matern(nu=2.5),
+    Matern(nu=0.5) * RBF(learned=True),
     Normalized(Linear()),
     Normalized(RBF(learned=True)),
     Normalized(Polynomial()),
@@ -153,6 +170,36 @@ KERNELS = [
     Linear() + Normalized(Linear()),
     WeightedSum((Normalized(Linear()), Linear()), (1, 2), (0.3, 0.7)),
     WeightedSum((RBF(learned=True), Linear()), (1, 2), (0.3, 0.7)),
+]
+
+GRAPH_KERNELS = [
+    RegularizedLaplacian(0.5),
+    RegularizedLaplacian(0.99),
+    RegularizedLaplacian(-0.9),
+    RegularizedLaplacian(0.0),
+    GraphDiffusion(8.0),
+    GraphDiffusion(0.3),
+    GraphMatern(2.0, 20.0),
+    GraphMatern(1.5, 3.0),
+]
+
+_X, _HOPS = FeatureCovariance(RBF(gamma=0.5)), FeatureCovariance(Linear(), hops=2)
+_EDGES = GraphCovariance((RegularizedLaplacian(0.5), GraphDiffusion(8.0)))
+_UNIT = GraphCovariance((GraphMatern(),), unit=True)
+COVARIANCES = [
+    _X,
+    _HOPS,
+    FeatureCovariance(Matern(2.5), hops=1),
+    FeatureCovariance(Polynomial(2) + Normalized(Linear())),
+    _EDGES,
+    _UNIT,
+    GraphCovariance((RegularizedLaplacian(0.5), GraphDiffusion(8.0)), unit=True),
+    _X + _EDGES,
+    _X * _UNIT,
+    _X + _HOPS * _UNIT + _EDGES,
+    (_X + _EDGES) * (_HOPS + _UNIT),
+    CovarianceSum((_EDGES,)),
+    GaussianProcess().covariance,
 ]
 
 LOSSES = [  # on the classes of nodes

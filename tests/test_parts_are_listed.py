@@ -5,7 +5,7 @@ import pytest
 import parts
 from kernode import kernels, losses, maps
 from kernode.config import Config
-from kernode.kernels import BaseKernel
+from kernode.kernels import BaseKernel, Covariance, GraphKernel
 from kernode.losses import Loss
 from kernode.maps import FeatureMap
 from kernode.maps.smoothed_kernel import SmoothedKernel  # part of Instant, which is listed
@@ -39,6 +39,8 @@ LISTED = (parts.MAPS, parts.KERNELS, parts.LOSSES, parts.LINK_LOSSES, parts.METH
     [
         (maps, FeatureMap, parts.MAPS),
         (kernels, BaseKernel, parts.KERNELS),
+        (kernels, GraphKernel, parts.GRAPH_KERNELS),
+        (kernels, Covariance, parts.COVARIANCES),
         (losses, Loss, parts.LOSSES),
         (losses, losses.LinkCrossEntropy, parts.LINK_LOSSES),
     ],

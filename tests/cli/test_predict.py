@@ -10,7 +10,7 @@ from pyarrow import parquet
 import kernode as kn
 from commands import fails
 from graphs import clustered_graph
-from kernode.io import write_npz
+from kernode.io import read_npz, write_npz
 
 QUICK = ("--epochs", "8", "--set", "loss.triplets=200", "--replicas", "2")
 
@@ -108,3 +108,43 @@ def test_a_parquet_column_without_any_class_is_text(kernode, graph_file):
 @pytest.mark.parametrize("threshold", [0, 1.5, -1, "nan"])
 def test_a_threshold_outside_of_probabilities_is_refused(kernode, threshold):
     fails(kernode("predict", "none.safetensors", "--abstain", threshold), 2, "--abstain")
+
+
+@pytest.mark.parametrize("extension", ["csv", "json", "parquet"])
+def test_with_a_coverage_each_row_has_the_set_of_predict_set(kernode, graph_file, extension):
+    kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "m.safetensors")
+    words = ("predict", "m.safetensors", "--graph", graph_file, "--coverage", 0.8, "-o", f"p.{extension}")
+    status, out, _ = kernode(*words, "--json")
+    assert status == 0
+    path = kernode.folder / f"p.{extension}"
+    if extension == "csv":
+        rows = [*csv.DictReader(path.read_text().splitlines())]
+        sets = [json.loads(row["set"]) for row in rows]
+    else:
+        rows = json.loads(path.read_text()) if extension == "json" else parquet.read_table(path).to_pylist()
+        sets = [row["set"] for row in rows]
+    assert [*rows[0]] == ["node", "class", "known", "set", "p_0", "p_1", "p_2"]
+    expected = kn.load_model("m.safetensors", graph=read_npz(graph_file)).predict_set(range(90), 0.8)
+    assert sets == expected
+    sizes = [*map(len, expected)]
+    single = round(100 * sizes.count(1) / 90, 4)
+    assert json.loads(out)["sets"] == {
+        "coverage": 80.0,
+        "mean_size": round(sum(sizes) / 90, 4),
+        "single": single,
+    }
+    said = f"sets at --coverage 0.8: {sum(sizes) / 90:.2f} classes each, {single:.1f} % of one class"
+    assert said in kernode(*words)[1]
+
+
+@pytest.mark.parametrize("words", [("--rank", "a"), ("--doubtful-labels",)])
+def test_a_list_without_classes_refuses_sets(kernode, graph_file, words):
+    kernode("fit", graph_file, *QUICK, "--variant", "k3", "-o", "m.safetensors")
+    fails(
+        kernode("predict", "m.safetensors", "--graph", graph_file, "--coverage", 0.9, *words), 2, "--coverage"
+    )
+
+
+@pytest.mark.parametrize("coverage", [0, 1, 90, "nan"])
+def test_a_coverage_that_is_no_share_is_refused_before_a_file_is_read(kernode, coverage):
+    fails(kernode("predict", "none.safetensors", "--coverage", coverage), 2, "--coverage", "such as 0.9")

@@ -35,6 +35,14 @@ def _fit(name, nodes, labels, *says, **settings):
     return Call(name, lambda: kn.NodeKernelClassifier(**settings).fit(nodes, labels, graph=graph), says)
 
 
+def _regression(name, nodes, numbers, *says, **settings):
+    return Call(name, lambda: kn.NodeKernelRegressor(**settings).fit(nodes, numbers, graph=_graph()), says)
+
+
+def _priced():
+    return kn.Graph.from_edges(PAIR, EYE, targets=[1.0, 2.0, np.nan], target_name="price")
+
+
 CALLS = (
     _edges("an edge to nowhere", [(0, 7)], "edge 0", "7"),
     _edges("edges of words", [("a", "b")], "edges"),
@@ -73,6 +81,24 @@ CALLS = (
     _fit("a node without a class", [0, 1, 2], [0, 1, -1], "node 2 has no label"),
     _fit("fewer classes than nodes", [0, 1, 2], [0, 1], "3", "2"),
     _fit("no such variant", [0, 1], [0, 1], "'k9' is not a variant", variant="k9"),
+    _regression("numbers of two nodes", [0, 1], [1.0, 2.0], "numbers of 3 nodes", "Got 2"),
+    _regression("a number that is not known", [0, 1, 2], [1.0, np.nan, 2.0], "y, entry 1", "Leave the"),
+    _regression("words as numbers", [0, 1, 2], ["low", "mid", "high"], "y must be numbers"),
+    _regression("numbers in two columns", [0, 1, 2], np.ones((3, 2)), "one number for each node", "(3, 2)"),
+    _regression("a node with two numbers", [0, 1, 1], [1.0, 2.0, 3.0], "given twice"),
+    _regression("a base kernel as covariance", [0, 1, 2], [1.0, 2.0, 3.0], "covariance", "FeatureCovariance",
+                kernel=kn.kernels.RBF()),
+    _regression("inducing nodes without number", [0, 1, 2], [1.0, 2.0, 3.0], "inducing", inducing=0),
+    Call("a graph without numbers", lambda: kn.NodeKernelRegressor().fit(graph=_graph()), ("no numbers",)),
+    Call("a split with an unknown number",
+         lambda: kn.NodeKernelRegressor().fit(graph=_priced(), split=kn.Split([0], [1], [2])),
+         ("node 2", "no number")),
+    Call("a learned kernel on features", lambda: kn.kernels.FeatureCovariance(kn.kernels.RBF(learned=True)),
+         ("kernel", "learned here")),
+    Call("no graph kernel", lambda: kn.kernels.GraphCovariance(()), ("one or more graph kernels",)),
+    Call("a walk that never ends", lambda: kn.kernels.RegularizedLaplacian(1.0), ("alpha", "0.9999")),
+    Call("a sum with a number", lambda: kn.kernels.GraphCovariance((kn.kernels.GraphMatern(),)) + 1,
+         ("covariance",)),
     _fit("hops without end", [0, 1], [0, 1], "hops must be an integer up to 1,000", variant="k3", hops=10**9),
 )  # fmt: skip
 

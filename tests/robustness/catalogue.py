@@ -252,6 +252,7 @@ MODELS = (
         ("model.safetensors --graph edges.csv --nodes nodes.csv", "--nodes"),
         ("model.safetensors --graph graph.npz -o x.txt", "one of .csv, .parquet, .json"),
         ("model.safetensors --graph graph.npz --abstain nan", "--abstain must be a probability"),
+        ("model.safetensors --graph graph.npz --coverage 1", "--coverage", "must be a share above 0"),
         ("tables.safetensors --graph edges.csv --nodes nodes.csv -o nodes.csv", "nodes.csv is in use"),
     ),
     *_values(

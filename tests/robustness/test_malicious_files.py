@@ -392,7 +392,7 @@ def test_data_commands_no_terminal_and_is_whole_in_a_pipe(named_to_harm, command
     with open(slave, "w", encoding="utf-8") as terminal, open(master, "rb") as screen:  # noqa: PTH123 (numbers)
         monkeypatch.setattr("sys.stdout", terminal)
         assert command(*words)[0] == 0
-        shown = screen.read1().decode().replace("\r\n", "\n")
+        shown = screen.read1().decode(errors="ignore").replace("\r\n", "\n")  # a read may end within a letter
     assert "owned" in shown
     assert not re.search(COMMANDS, shown)
     if not json:

@@ -64,8 +64,13 @@ def as_csv(table: Table) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
+    as_text = ([_text(value) for value in column] for column in table.values())
+    writer.writerows(zip(*as_text, strict=True))
     return text.getvalue().encode()
+
+
+def _text(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
 def _as_json(table: Table) -> bytes:

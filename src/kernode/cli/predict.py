@@ -23,6 +23,9 @@ def predict(
     model: ModelOptions,
     out: OutTableOption = None,
     abstain: Annotated[float | None, option("Give no class where none is as probable, such as 0.9.")] = None,
+    coverage: Annotated[
+        float | None, option("Add sets of classes that have the true one in such a share of nodes, as 0.9.")
+    ] = None,
     rank: Annotated[
         str | None, option("A class: nodes by its probability, the most likely first.", metavar="CLASS")
     ] = None,
@@ -59,7 +62,7 @@ def predict(
     check_out(out, read=(*model.inputs, *(new_nodes or ()), new_edges), extensions=WRITERS)
     check_out(save, read=(*model.inputs[1:], *(new_nodes or ()), new_edges, out))  # the model may grow
     if doubtful_labels:
-        others: dict[str, Any] = {"abstain": abstain, "rank": rank, "save": save}
+        others: dict[str, Any] = {"abstain": abstain, "coverage": coverage, "rank": rank, "save": save}
         others |= {"new_nodes": new_nodes, "new_edges": new_edges}
         for name in (name for name, value in others.items() if value is not None):
             must = "--doubtful-labels lists labels of the model's graph, without new nodes or a threshold."
@@ -67,24 +70,30 @@ def predict(
         _print_doubtful(model, out, output)
         return
     from kernode.estimators.classifier import check_abstaining, checked_threshold
+    from kernode.tasks.classes.prediction_sets import checked_coverage
 
     if abstain is not None:
         checked_threshold(abstain)
-        if rank is not None:
-            raise InputError("a ranked list has every node.", "conflict", setting=("rank", "abstain"))
+    if coverage is not None:
+        checked_coverage(coverage)
+    for name, value in (("abstain", abstain), ("coverage", coverage)):
+        if rank is not None and value is not None:
+            raise InputError(
+                "a ranked list has every node, without classes.", "conflict", setting=("rank", name)
+            )
     arriving = bool(new_nodes) or new_edges is not None
     with progress("predict", quiet=output.silent):
         opened = model.open(new_nodes=new_nodes or None, new_edges=new_edges)
         trained, graph = opened.model.model_, opened.graph
         if abstain is not None:
             check_abstaining(trained)
-        table = predictions(opened.model, None if everyone else opened.nodes, abstain)
+        table = predictions(opened.model, None if everyone else opened.nodes, abstain, coverage)
         shown = table if rank is None else ranked(table, rank)
     n, arrived = len(table["node"]), len(opened.nodes) if arriving else 0
     if not n:
         warn("edges arrived, and no node did: there is nothing to answer about. Add --all for every node.")
     answered, sentences = n - table["class"].count(None), []
-    coverage = round(100 * answered / max(1, n), 4)
+    share_answered = round(100 * answered / max(1, n), 4)
     if arriving:
         sentences.append(f"{arrived:,} nodes arrived at the {graph.n_nodes - arrived:,} of {graph.name}")
     if out is not None:
@@ -96,7 +105,19 @@ def predict(
         sentences.append(f"the model with the larger graph written to {save}{instead}")
     if abstain is not None:
         sentences.append(
-            f"{answered:,} of {n:,} nodes ({coverage:.1f} %) have a class at --abstain {abstain}"
+            f"{answered:,} of {n:,} nodes ({share_answered:.1f} %) have a class at --abstain {abstain}"
+        )
+    sets = None
+    if coverage is not None:
+        sizes = list(map(len, table["set"]))
+        sets = {
+            "coverage": round(100 * coverage, 4),
+            "mean_size": round(sum(sizes) / max(1, n), 4),
+            "single": round(100 * sizes.count(1) / max(1, n), 4),
+        }
+        average, single = (sets[name] for name in ("mean_size", "single"))
+        sentences.append(
+            f"sets at --coverage {coverage}: {average:.2f} classes each, {single:.1f} % of one class"
         )
     opened.show_table(
         shown, out, output, sentences,
@@ -108,7 +129,8 @@ def predict(
         calibrated_on=0 if trained.calibration is None else trained.calibration.nodes,
         abstain=abstain,
         answered=answered,
-        coverage=coverage,
+        coverage=share_answered,
+        sets=sets,
         saved=None if save is None else str(save),
         replaced=replaced,  # a file of that name
     )  # fmt: skip
@@ -155,11 +177,16 @@ def ranked(table: Table, name: str) -> Table:
     return {"rank": [*range(1, len(rows) + 1)], **columns}
 
 
-def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float | None = None) -> Table:
+def predictions(
+    model: NodeKernelClassifier,
+    nodes: Any = None,
+    abstain: float | None = None,
+    coverage: float | None = None,
+) -> Table:
     """Classes of nodes, all if None, as the model predicts and as the data gives them, and probabilities.
 
     Where no class is as probable as ``abstain`` there is none, and the most probable is in a column of
-    its own.
+    its own. With a ``coverage`` there is a column of sets; in CSV each is a JSON list.
     """
     from kernode.graph import positions
 
@@ -178,6 +205,8 @@ def predictions(model: NodeKernelClassifier, nodes: Any = None, abstain: float |
         certain = probabilities.max(axis=1) >= abstain
         table["class"] = [one if answered else None for one, answered in zip(found, certain, strict=True)]
         table["most_probable"] = found
+    if coverage is not None:
+        table["set"] = model.predict_set(nodes, coverage)
     for number, name in enumerate(classes):
         table[f"p_{name}"] = [float(value) for value in probabilities[:, number]]
     return table

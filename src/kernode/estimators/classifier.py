@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -15,11 +16,12 @@ from kernode.explain.doubtful import doubtful_labels
 from kernode.graph import Graph
 from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.models.model import Report
-from kernode.tasks.classes.calibration import FEWEST
+from kernode.tasks.classes.calibration import FEWEST, fit_calibration
 from kernode.tasks.classes.evaluation import evaluate, fit_report, lines
 from kernode.tasks.classes.labels import as_weights, nodes_and_classes, require_classes
 from kernode.tasks.classes.model import ClassNames, NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.prediction_sets import checked_coverage, prediction_sets
 from kernode.version import versions
 
 
@@ -105,15 +107,66 @@ class NodeKernelClassifier(ClassifierMixin, NodeKernelEstimator):
         answers[probabilities.max(axis=1) < threshold] = None
         return answers
 
+    def predict_set(self, X: Any, coverage: float = 0.9, graph: Graph | None = None) -> list[Any]:
+        """A set of classes for each node, which has the true one with a probability of ``coverage``.
+
+        Split-conformal: a class is in the set if it is as probable as the true class was for all but a share
+        1 − ``coverage`` of the held-out nodes (validation nodes or folds). On average over nodes drawn as
+        those were, that share of sets or more has the true class; not within each class, nor for nodes of a
+        later time. The most probable class is first, and the one that :meth:`predict` gives is always there.
+
+        A list of nodes gives a list of sets; a single node gives one set.
+
+        >>> import kernode as kn
+        >>> graph, split = kn.load("cora", split="fastgcn")
+        >>> model = kn.NodeKernelClassifier("instant").fit(graph=graph, split=split)
+        >>> model.predict_set("35", coverage=0.5)
+        ['Genetic_Algorithms']
+        >>> min(len(one) for one in model.predict_set(split.test, coverage=0.9))
+        1
+        """
+        coverage, alone, known = checked_coverage(coverage), np.ndim(X) == 0, self._on(graph)
+        nodes = known.find(np.atleast_1d(np.asanyarray(X)) if alone else X)
+        found = prediction_sets(self.model_, known.calibrated(nodes), coverage)
+        return found[0] if alone else found
+
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """The same model with probabilities and sets calibrated on nodes X of classes y, without training.
+
+        Validation nodes chose the model, and are a little easier for it than others: sets made with them
+        cover slightly less than they should. Here, give ten nodes or more that neither trained nor validated,
+        drawn as those to be predicted: of the same year, say, or of all classes after :meth:`add_labels`.
+        This estimator stays as it is.
+        """
+        known, model = self._on(), self.model_
+        nodes, _, truth = self._truth(known, X, y)
+        if model.threshold is not None:
+            raise InputError(
+                "this model decides by a threshold on probabilities as they are. Train it again, with these "
+                "nodes among the validation nodes.",
+                "unsupported",
+            )
+        if known.has_training_nodes and np.isin(nodes, model.train).any():
+            raise InputError("some of these nodes trained the model. Give others.", "conflict", setting="X")
+        if (count := len(np.unique(nodes))) < FEWEST:
+            raise InputError(
+                f"calibration takes {FEWEST} nodes or more. Got {count}.", "too-few", setting="X"
+            )
+        if model.validation is not None and np.isin(nodes, model.validation).any():
+            warn("some of these nodes validated the model: the sets cover slightly less than they should.")
+        truth = np.where(truth < len(model.classes), truth, -1)
+        on = known.with_metadata(calibration=fit_calibration(known.probabilities(nodes), truth[None], count))
+        return copy(self)._become(on.model, str(on.options.device), on, self._labelled, self._splits)
+
     def report(self, X: Any = None, y: Any = None, graph: Graph | None = None) -> Report:
         """Evaluate the answers about nodes X with classes y, or about the test nodes of a split.
 
         Accuracy and macro F1 in percent, figures of every class, the confusion matrix, retrieval of similar
         nodes, ``calibration`` (how far probabilities are from observed frequencies, and what chance explains
-        of it), and, on the graph that was learned from, what baselines reach with the same training nodes:
-        the commonest class, features alone, edges alone, boosting on features and neighbours' means, and
-        "instant". They choose their settings by the validation nodes; ``ahead`` of the model is paired node
-        by node, with its 95 % interval.
+        of it), ``sets`` (coverage and size of :meth:`predict_set`, at 0.9), and, on the graph that was
+        learned from, what baselines reach with the same training nodes: the commonest class, features alone,
+        edges alone, boosting on features and neighbours' means, and "instant". They choose their settings by
+        the validation nodes; ``ahead`` of the model is paired node by node, with its 95 % interval.
 
         Without X the report is that of the whole fit on a split, with the test figures under "test".
         """

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import column_or_1d
 
 from kernode.compute.replicas import RandomState, seed_from, whole
 from kernode.compute.tensor_options import TensorOptions
@@ -23,7 +25,7 @@ from kernode.explain.numbers import (
 )
 from kernode.explain.similar import restricted
 from kernode.explain.what_if import as_edit
-from kernode.graph import Graph
+from kernode.graph import Graph, positions
 from kernode.graph.lookup import as_nodes, require_aligned
 from kernode.io import Split
 from kernode.io.exchange import require_graph
@@ -58,8 +60,9 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
     - ``kernel``: a covariance in place of the default: a :class:`~kernode.kernels.FeatureCovariance`, a
       :class:`~kernode.kernels.GraphCovariance`, or sums and products of such.
     - ``nodes``: on how many random nodes the likelihood is computed. All known numbers are used afterwards.
-    - ``inducing``: beyond some 5,000 known numbers, how many nodes stand for all in terms with features;
-      terms of edges become one whose inverse is sparse. The log and ``model_.summary()`` say so.
+    - ``exact``: up to how many known numbers the posterior is exact, on graphs of up to some 10,000 nodes.
+      ``inducing``: beyond, how many nodes stand for all in terms with features (None: up to 2,000, by
+      memory); terms of edges become one whose inverse is sparse. The log and ``model_.summary()`` say so.
     - ``random_state``: which nodes these are, and which are held out for conformal intervals.
     - ``threads``, ``verbose``: as in :class:`NodeKernelClassifier`. It runs on the CPU, in float64.
 
@@ -82,7 +85,8 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         kernel: Covariance | None = None,
         *,
         nodes: int = 800,
-        inducing: int = 500,
+        inducing: int | None = None,
+        exact: int = 5000,
         random_state: RandomState = 0,
         threads: int | None = None,
         verbose: int = 0,
@@ -90,6 +94,7 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         self.kernel: Any = kernel
         self.nodes = nodes
         self.inducing = inducing
+        self.exact = exact
         self.random_state = random_state
         self.threads = threads
         self.verbose = verbose
@@ -120,19 +125,16 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         graph, held, tested, name = require_graph(graph), None, None, ""
         run = self._run()
         if X is None:
-            targets = graph.targets
-            known_numbers(graph)
-            assert targets is not None
-            parts = split
-            if not isinstance(parts, Split):
-                (parts,) = split_nodes(graph, parts or USUAL_SPLIT, run.seeds)
+            parts = split_numbers(graph, split, run.seeds)
             nodes = np.concatenate([parts.train, parts.validation])
             held = np.arange(len(parts.train), len(nodes)) if len(parts.validation) else None
-            numbers, tested = targets[nodes], parts.test[None]
+            assert graph.targets is not None
+            numbers, tested = graph.targets[nodes], parts.test[None]
             name = str(split) if isinstance(split, str) else ""
         else:
             nodes, numbers = self._known(graph, X, y, split)
-        process = GaussianProcess(DEFAULT if self.kernel is None else self.kernel, self.nodes, self.inducing)
+        kernel = DEFAULT if self.kernel is None else self.kernel
+        process = GaussianProcess(kernel, self.nodes, self.inducing, self.exact)
         on = fit_numbers(process, graph, nodes, numbers, run, held, tested=tested, split=name)
         return self._become(on)
 
@@ -148,7 +150,13 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         if split is not None:
             sentence = "a split is of the graph's own numbers: leave out X and y."
             raise InputError(sentence, "conflict", setting="split")
-        nodes, numbers = np.asarray(graph.find(as_nodes(X))), as_numbers(y, len(as_nodes(X)), graph)
+        given = as_nodes(X)
+        nodes = np.asarray(graph.find(given))
+        if given.dtype == bool and len(of_all := np.asarray(y)) == len(
+            given
+        ):  # a mask, and numbers of all nodes
+            y = of_all[given]
+        numbers = as_numbers(y, len(nodes))
         if len(np.unique(nodes)) < len(nodes):
             raise InputError("a node is given twice. List each node once.", "duplicate", setting="X")
         return nodes, numbers
@@ -179,8 +187,9 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             )  # fmt: skip
         process = model.method
         own = cls(
-            process.covariance, nodes=process.nodes, inducing=process.inducing, random_state=model.seeds[0]
-        )
+            process.covariance, nodes=process.nodes, inducing=process.inducing, exact=process.exact,
+            random_state=model.seeds[0],
+        )  # fmt: skip
         return own._become(model.on(graph))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
@@ -188,9 +197,9 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         on, nodes = self._at(X)
         return (on.numbers(nodes), on.deviations(nodes)) if return_std else on.numbers(nodes)
 
-    def predict_quantiles(self, X: Any, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> np.ndarray:
+    def predict_quantiles(self, X: Any, quantiles: Sequence[float] | float = (0.05, 0.5, 0.95)) -> np.ndarray:
         """Quantiles of each node's number by the posterior: m × len(quantiles)."""
-        levels = [share("quantiles", one) for one in quantiles]
+        levels = [share("quantiles", one) for one in np.atleast_1d(np.asarray(quantiles, object))]
         return quantiles_of(*self._at(X), levels)
 
     def predict_interval(self, X: Any, coverage: float = 0.9, method: Interval = "conformal") -> np.ndarray:
@@ -240,7 +249,7 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             return number_report(on, nodes, on.graph.targets[nodes])
         require_aligned(X, y=y)
         _, nodes = self._at(X)
-        return number_report(on, nodes, as_numbers(y, len(nodes), on.graph))
+        return number_report(on, nodes, as_numbers(y, len(nodes)))
 
     def add_labels(self, X: Any, y: Any) -> Self:
         """The same model with more known numbers, without a fit. This estimator stays as it is."""
@@ -311,10 +320,29 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         return tags
 
 
-def as_numbers(y: Any, count: int, graph: Graph) -> np.ndarray:
+def split_numbers(graph: Graph, split: Any, seeds: Sequence[int]) -> Split:
+    """Return the split of a graph's own numbers, checked."""
+    known = known_numbers(graph)
+    if not isinstance(split, Split):
+        # By its numbers, whatever classes it has as well.
+        alone = replace(graph, labels=np.full(graph.n_nodes, -1), class_names=())
+        (split,) = split_nodes(alone, split or USUAL_SPLIT, seeds)
+    for part in (split.train, split.validation, split.test):
+        for node in np.setdiff1d(graph.find(positions(part)), known)[:1]:
+            raise InputError(
+                f"node {graph.lookup.name(node)} is in the split and has no number. Leave it out.",
+                "missing", setting="split",
+            )  # fmt: skip
+    return split
+
+
+def as_numbers(y: Any, count: int) -> np.ndarray:
     """Return numbers as an array, or raise."""
     try:
-        numbers = np.asarray(y, dtype=np.float64)
+        given = np.asarray(y)
+        if given.ndim == 2 and given.shape[1] == 1:
+            given = column_or_1d(given, warn=True)
+        numbers = given.astype(np.float64, casting="safe" if given.dtype.kind == "c" else "unsafe")
     except (ValueError, TypeError):
         raise bad_setting("y", "numbers", y) from None
     if numbers.shape != (count,):

@@ -13,11 +13,13 @@ from scipy import sparse
 from scipy.fft import dct
 
 from kernode.compute.chunks import chunks
+from kernode.compute.sparse import product, to_torch
+from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config, require_setting
 from kernode.graph import Graph
 from kernode.progress import report_progress
 
-_NODES = 1024  # Chebyshev nodes: more than the degree of any polynomial here
+_NODES, _MOST_NODES = 512, 2**15  # Chebyshev nodes: doubled until they are more than the degree needed
 _PROBES = 256  # of an estimated diagonal: a relative deviation of √(2 / 256) = 9 %
 _EXACT = 6000  # nodes: beyond, diagonals are estimated
 _COLUMNS = 256
@@ -43,26 +45,29 @@ class GraphKernel(Config):
 
     def columns(self, graph: Graph, nodes: Any = None) -> np.ndarray:
         """K between all nodes and some, None for all: n × m."""
-        found: np.ndarray = spectral_columns(normalized_adjacency(graph), [self], _found(graph, nodes))[0]
-        return found
+        return self._columns(graph, _found(graph, nodes))
 
     def gram(self, graph: Graph, nodes: Any = None, others: Any = None) -> np.ndarray:
         """K between nodes and others (None: the same), for ``SVC(kernel="precomputed")``: m × p."""
         rows = _found(graph, nodes)
-        return self.columns(graph, rows if others is None else others)[rows]
+        return self._columns(graph, rows if others is None else _found(graph, others))[rows]
+
+    def _columns(self, graph: Graph, at: np.ndarray) -> np.ndarray:
+        found: np.ndarray = spectral_columns(normalized_adjacency(graph), [self], at)[0]
+        return found
 
 
 @dataclass(frozen=True)
 class RegularizedLaplacian(GraphKernel):
     """``(I − α S)^-1``: walks of any length, each step weighted by α (Smola and Kondor 2003).
 
-    ``alpha``: between −1 and 1. One below 0 makes neighbours differ.
+    ``alpha``: from −0.9999 to 0.9999. One below 0 makes neighbours differ.
     """
 
     alpha: float = 0.99
 
     def __post_init__(self) -> None:
-        require_setting(-1 < self.alpha < 1, "alpha", "between -1 and 1, both excluded", self.alpha)
+        require_setting(abs(self.alpha) <= 0.9999, "alpha", "from -0.9999 to 0.9999", self.alpha)
 
     def spectrum(self, x: np.ndarray) -> np.ndarray:
         """1 / (1 − αx)."""
@@ -117,12 +122,17 @@ def chebyshev(spectrum: Any, tolerance: float = 1e-10) -> np.ndarray:
     The polynomial is off by less than the sum of what is left out, so that it is positive wherever the
     function is larger than that.
     """
-    angles = np.pi * (np.arange(_NODES) + 0.5) / _NODES
-    values = spectrum(np.cos(angles))
-    found = dct(values) / _NODES
-    found[0] /= 2
-    left_out = np.cumsum(np.abs(found[::-1]))[::-1]
-    return np.asarray(found[: int((left_out > tolerance * np.abs(values).max()).sum())])
+    count = _NODES
+    while True:
+        values = spectrum(np.cos(np.pi * (np.arange(count) + 0.5) / count))
+        found = dct(values) / count
+        found[0] /= 2
+        left_out = np.cumsum(np.abs(found[::-1]))[::-1]
+        needed = int((left_out > tolerance * np.abs(values).max()).sum())
+        # With too few nodes the last coefficients are not small, and hold some of those beyond.
+        if needed <= count // 2 or count >= _MOST_NODES:
+            return np.asarray(found[:needed])
+        count *= 2
 
 
 def spectral_products(
@@ -130,19 +140,18 @@ def spectral_products(
 ) -> list[np.ndarray]:
     """``f(S) B`` for several f at once, which share the products T_k(S) B: n × m each."""
     series = [chebyshev(one, tolerance) for one in spectra]
-    found = [one[0] * block for one in series]
-    totals = [torch.from_numpy(one) for one in found]
-    before, now = block, s @ block
+    options = TensorOptions.of(64 if block.dtype == np.float64 else 32)
+    twice = to_torch(sparse.csr_array(2 * s.astype(block.dtype)), options)
+    before = torch.from_numpy(block)
+    now = product(twice, before) / 2
+    before = before.clone()
+    found = [float(one[0]) * before for one in series]
     for k in range(1, max(map(len, series))):
-        term = torch.from_numpy(now)
-        for total, one in zip(totals, series, strict=True):
+        for total, one in zip(found, series, strict=True):
             if k < len(one):
-                total.add_(term, alpha=float(one[k]))
-        following = s @ now
-        following *= 2
-        following -= before
-        before, now = now, following
-    return found
+                total.add_(now, alpha=float(one[k]))
+        before, now = now, product(twice, now, before)  # 2 S T_k − T_{k−1}, in the memory of T_{k−1}
+    return [one.numpy() for one in found]
 
 
 def spectral_columns(
@@ -162,8 +171,10 @@ def spectral_columns(
         block = np.zeros((n, some.stop - some.start), dtype)
         block[nodes[some], np.arange(block.shape[1])] = 1
         products = spectral_products(s, [one.spectrum for one in kernels], block, tolerance)
-        for held, own in zip(found, products, strict=True):
-            held[:, some] = own if rows is None else own[rows]
+        own = np.flatnonzero(_alone(s)[nodes[some]])
+        for kernel, held, one in zip(kernels, found, products, strict=True):
+            one[nodes[some][own], own] = kernel.spectrum(np.zeros(1))  # it may be less than a tolerance
+            held[:, some] = one if rows is None else one[rows]
     return found
 
 
@@ -173,21 +184,47 @@ def spectral_diagonals(s: sparse.csr_array, kernels: Sequence[GraphKernel]) -> l
     Exact on graphs of some thousand nodes. On larger ones the mean square of f^½(S) times random vectors,
     from a fixed seed.
     """
-    n, s = s.shape[0], s.astype(np.float32)
+    n = s.shape[0]
+    if not kernels:
+        return []
     if n > _EXACT:
         draws = np.random.default_rng(0).standard_normal((n, _PROBES)).astype(np.float32)
         roots = [lambda x, one=one: np.sqrt(one.spectrum(x)) for one in kernels]
-        found = spectral_products(s, roots, draws, 1e-4)
-        return [np.square(one).mean(axis=1).astype(np.float64) for one in found]
-    diagonals = [np.empty(n) for _ in kernels]
+        products = spectral_products(s.astype(np.float32), roots, draws, 1e-4)
+        found = [np.square(one).mean(axis=1).astype(np.float64) for one in products]
+    else:
+        series = [chebyshev(one.spectrum) for one in kernels]
+        moments = _moments(s, max(map(len, series)))
+        found = [one @ moments[: len(one)] for one in series]
+    alone = _alone(s)
+    for kernel, own in zip(kernels, found, strict=True):
+        own[alone] = kernel.spectrum(np.zeros(1))
+    return found
+
+
+def _moments(s: sparse.csr_array, count: int) -> np.ndarray:
+    """The diagonals of T_k(S): count × n.
+
+    ``T_2k = 2 T_k² − I`` and ``T_2k+1 = 2 T_k+1 T_k − S``, so that half of the products are enough.
+    """
+    n = s.shape[0]
+    found = np.zeros((count + 1, n))  # those of S itself are 0
+    found[0] = 1
     for some in chunks(n, _COLUMNS):
-        block = np.zeros((n, some.stop - some.start), np.float32)
-        own = np.arange(some.start, some.stop), np.arange(block.shape[1])
-        block[own] = 1
-        products = spectral_products(s, [one.spectrum for one in kernels], block, 1e-6)
-        for held, one in zip(diagonals, products, strict=True):
-            held[some] = one[own]
-    return diagonals
+        report_progress("graph kernels", some.start, n)
+        before = np.zeros((n, some.stop - some.start))
+        before[np.arange(some.start, some.stop), np.arange(before.shape[1])] = 1
+        now = s @ before
+        for k in range(1, (count + 1) // 2):
+            found[2 * k, some] = 2 * np.einsum("ij,ij->j", now, now) - 1
+            before, now = now, 2 * (s @ now) - before
+            found[2 * k + 1, some] = 2 * np.einsum("ij,ij->j", now, before)
+    return found[:count]
+
+
+def _alone(s: sparse.csr_array) -> np.ndarray:
+    """Which nodes have no edge: n booleans."""
+    return np.diff(s.indptr) == 0
 
 
 def _found(graph: Graph, nodes: Any) -> np.ndarray:

@@ -68,8 +68,11 @@ class Between:
         """Return the same with one matrix for each term of edges: its kernels, weighted."""
         found = {}
         for path, held in self.graph.items():
-            weights = parameters[f"{path}amplitudes"].exp().to(held.dtype)
-            found[path] = torch.einsum("k,kmp->mp", weights, held)[None]
+            total = torch.zeros_like(held[:1])
+            # In the order of :func:`between`, so that a model from a file has the same bits.
+            for weight, one in zip(parameters[f"{path}amplitudes"].exp().tolist(), held, strict=True):
+                total += weight * one
+            found[path] = total
         return replace(self, graph=found, summed=True)
 
 
@@ -125,6 +128,8 @@ class FeatureCovariance(Covariance):
 
     def __post_init__(self) -> None:
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.RBF(gamma=0.5)")
+        fixed = "a kernel without learned settings, such as kernode.kernels.RBF(gamma=0.5): length scales are"
+        require_setting(not self.kernel.initial(1), "kernel", f"{fixed} learned here", self.kernel)
         require_setting(0 <= self.hops <= 2, "hops", "an integer from 0 to 2", self.hops)
 
     def initial(self, inputs: NodeInputs) -> Parameters:
@@ -139,20 +144,21 @@ class FeatureCovariance(Covariance):
     def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """a k."""
         x, y = (self._scaled(parameters, between.inputs, at) for at in (between.rows, between.columns))
-        return parameters["amplitude"].exp() * self.kernel.gram(x[None], y[None])[0]
+        return parameters["amplitude"].exp() * self.kernel.gram(x, y)[0]
 
     def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """a k(x, x)."""
-        x = self._scaled(parameters, between.inputs, between.rows)[None]
+        x = self._scaled(parameters, between.inputs, between.rows)
         return parameters["amplitude"].exp() * self.kernel.pairs(x, x)[0]
 
     def _scaled(self, parameters: Parameters, inputs: NodeInputs, rows: np.ndarray) -> Tensor:
+        """Embedded vectors: 1 × m × d."""
         x = torch.cat([block[torch.from_numpy(rows)] for block in inputs.blocks[: self.hops + 1]], dim=1)
         if self.kernel.dot_product:
-            return self.kernel.embed(x / math.sqrt(x.shape[1]))
+            return self.kernel.embed(x[None] / math.sqrt(x.shape[1]))
         step = max(inputs.groups) + 1
         at = [group + hop * step for hop in range(self.hops + 1) for group in inputs.groups]
-        return self.kernel.embed(x * (-parameters["scales"][at]).exp())
+        return self.kernel.embed(x[None] * (-parameters["scales"][at]).exp())
 
 
 @dataclass(frozen=True)
@@ -215,8 +221,15 @@ class _Terms(Covariance):
     terms: tuple[Covariance, ...]
 
     def __post_init__(self) -> None:
+        require_setting(len(self.terms) > 0, "terms", "one or more covariances", self.terms)
         for one in self.terms:
             require_part("terms", one, Covariance, "kernode.kernels.FeatureCovariance(kernode.kernels.RBF())")
+
+    @property
+    def about(self) -> str:
+        """Features, edges, or both."""
+        kinds = {one.about for one in self.terms}
+        return kinds.pop() if len(kinds) == 1 else "features and edges together"
 
     def initial(self, inputs: NodeInputs) -> Parameters:
         """Those of all terms."""
@@ -238,8 +251,7 @@ class CovarianceSum(_Terms):
 
     def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """Σ_m K_m."""
-        found = [one.gram(own, between, at) for one, own, at in self._each(parameters, path)]
-        return torch.stack(found).sum(dim=0) if len(found) < 3 else sum(found[1:], found[0])
+        return sum(one.gram(own, between, at) for one, own, at in self._each(parameters, path))  # type: ignore[return-value]
 
     def diagonal(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """Σ_m K_m(v, v)."""
@@ -254,12 +266,6 @@ class CovarianceSum(_Terms):
 @dataclass(frozen=True)
 class CovarianceProduct(_Terms):
     """Π_m K_m: nodes are similar where they are by all."""
-
-    @property
-    def about(self) -> str:
-        """Features, edges, or both."""
-        kinds = sorted({one.about for one in self.terms}, reverse=True)
-        return kinds[0] if len(kinds) == 1 else "features and edges together"
 
     def gram(self, parameters: Parameters, between: Between, path: str = "") -> Tensor:
         """Π_m K_m."""
@@ -285,9 +291,9 @@ def between(
     terms = dict(covariance.graph_terms())
     kernels = list(dict.fromkeys(one for term in terms.values() for one in term.kernels))
     weights = {
-        path: np.ones(len(term.kernels))
+        path: [1.0] * len(term.kernels)
         if parameters is None
-        else under_prefix(parameters, path)["amplitudes"].exp().numpy()
+        else parameters[f"{path}amplitudes"].exp().tolist()
         for path, term in terms.items()
     }
     counts = {path: len(term.kernels) if parameters is None else 1 for path, term in terms.items()}

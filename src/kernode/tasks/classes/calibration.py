@@ -1,8 +1,8 @@
-"""Calibrated probabilities: a temperature and a floor, fitted on nodes held out, kept in the model."""
+"""Calibrated probabilities: a temperature and a floor, fitted on held-out nodes, kept in the model."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,19 +110,31 @@ class Calibration:
     runs: tuple[Tempering, ...]
     together: Tempering
     nodes: int  # it was fitted on
+    # Of the nodes' true classes, by ``together``, ascending, for prediction sets; none in files of 0.2.
+    true_probabilities: tuple[float, ...] = ()
+
+    @property
+    def for_sets(self) -> int:
+        """Number of different nodes that prediction sets are fitted on."""
+        return min(self.nodes, len(self.true_probabilities))
 
     def of_runs(self, probabilities: np.ndarray) -> np.ndarray:
         """Calibrated probabilities of each replica: r × m × c."""
         return np.stack([run(own) for run, own in zip(self.runs, probabilities, strict=True)])
 
     def of_replicas(self, replicas: list[int]) -> Calibration:
-        """Return the calibration of some replicas; the mean of one is that replica."""
+        """Return the calibration of some replicas; the mean of one is that replica.
+
+        Without the true classes' probabilities, which are those of the mean of all.
+        """
+        if replicas == [*range(len(self.runs))]:
+            return self
         runs = tuple(self.runs[i] for i in replicas)
         return Calibration(runs, runs[0] if len(runs) == 1 else self.together, self.nodes)
 
     def for_others(self, r: int) -> Calibration:
         """Return the calibration for r replicas of the method trained again on more nodes."""
-        return Calibration((self.together,) * r, self.together, self.nodes)
+        return replace(self, runs=(self.together,) * r)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -132,7 +144,8 @@ class Calibration:
     def from_json(cls, values: dict[str, Any]) -> Calibration:
         """Build from :meth:`to_json`."""
         runs = tuple(Tempering(**run) for run in values["runs"])
-        return cls(runs, Tempering(**values["together"]), values["nodes"])
+        found = tuple(values.get("true_probabilities", ()))
+        return cls(runs, Tempering(**values["together"]), values["nodes"], found)
 
 
 def calibration_of(on: NodeModelOnGraph, nodes: LabelledNodes) -> Calibration | None:
@@ -160,9 +173,18 @@ def fit_calibration(by_run: np.ndarray, truth: np.ndarray, nodes: int) -> Calibr
     labels = np.broadcast_to(truth, (r, m))
     if len(truth) == 1 or m >= FEWEST:
         runs = tuple(map(fit_tempering, by_run, labels))
-    if r == 1:
-        return Calibration(runs, runs[0], nodes)
     if len(truth) == 1:
-        return Calibration(runs, fit_tempering(by_run.mean(axis=0), truth[0]), nodes)
-    together = fit_tempering(by_run.reshape(r * m, c), labels.ravel())
-    return Calibration(runs if m >= FEWEST else (together,) * r, together, nodes)
+        found, true = by_run.mean(axis=0), truth[0]
+        together = runs[0] if r == 1 else fit_tempering(found, true)
+    else:
+        found, true = by_run.reshape(r * m, c), labels.ravel()
+        together = fit_tempering(found, true)
+        runs = runs if m >= FEWEST else (together,) * r
+    return Calibration(runs, together, nodes, _true_probabilities(together(found), true))
+
+
+def _true_probabilities(probabilities: np.ndarray, truth: np.ndarray) -> tuple[float, ...]:
+    """Probabilities of true classes, ascending, of at most 2,000 nodes; 0 for a class that is not known."""
+    own = np.take_along_axis(probabilities, np.maximum(truth, 0)[:, None], axis=1)[:, 0]
+    own = np.where(truth >= 0, own, 0)[:: -(-len(truth) // _MOST)]
+    return tuple(np.sort(own).round(6).tolist())

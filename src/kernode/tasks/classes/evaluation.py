@@ -27,6 +27,7 @@ from kernode.tasks.classes.baselines import NAMES, baselines
 from kernode.tasks.classes.calibration import Calibration
 from kernode.tasks.classes.model import NodeModel
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.classes.prediction_sets import SHOWN, sets_line, sets_report
 from kernode.tasks.classes.task import LabelledNodes
 from kernode.version import versions
 
@@ -104,6 +105,7 @@ def evaluate(
         **ranking(by_run, truth, positive_class(on.model.classes, on.model.train_labels), names),
         "threshold": threshold_report(on.model, by_run, truth),
         "calibration": calibration_report(on.model.calibration, by_run, nodes, truth),
+        "sets": sets_report(on.model, by_run, nodes, truth),
         # Training nodes are positions, which mean nothing in another graph.
         "baselines": {}
         if labelled is None or not on.has_training_nodes
@@ -374,6 +376,8 @@ def lines(figures: dict[str, Any], title: str = "accuracy") -> list[str]:
     found.append(f"{'macro F1':<20} {percent(figures, 'macro_f1', r)}")
     found += ranking_lines(figures)
     found += [f"{name:<20} {line}" for name, line in calibration_lines(figures["calibration"], r)]
+    if figures["sets"] is not None:
+        found.append(f"{f'{100 * SHOWN:.0f} % sets':<20} {sets_line(figures['sets'])}")
     names = [_short(str(one["class"]), _WIDEST) for one in figures["classes"]]
     widest = max(5, *map(len, names))
     found.append(f"{'class':<{widest}}  precision  recall      F1  support  mostly taken for")

@@ -27,8 +27,10 @@ _BOUNDS = {
 _NOISE = 0.3
 
 
-def fit_hyperparameters(covariance: Covariance, own: Between, targets: np.ndarray) -> Parameters:
-    """Maximise ``log p(y) + log p(hyperparameters)`` for targets of mean 0 and variance 1.
+def fit_hyperparameters(
+    covariance: Covariance, own: Between, targets: np.ndarray
+) -> tuple[Parameters, float]:
+    """Maximise ``log p(y) + log p(hyperparameters)`` for targets of mean 0 and variance 1; return both.
 
     ``own``: what is needed between the nodes themselves. The priors are weak normal ones on the logarithms,
     around the first values. L-BFGS within bounds.
@@ -71,4 +73,5 @@ def fit_hyperparameters(covariance: Covariance, own: Between, targets: np.ndarra
     )  # fmt: skip
     said = f"marginal likelihood of {len(targets):,} nodes: {-found.fun:.1f} after {found.nfev} evaluations"
     log_event("hyperparameters", said, nodes=len(targets), value=float(-found.fun), evaluations=found.nfev)
-    return {name: value.clone() for name, value in unpacked(torch.from_numpy(found.x)).items()}
+    best = {name: value.clone() for name, value in unpacked(torch.from_numpy(found.x)).items()}
+    return best, -float(found.fun)

@@ -34,12 +34,11 @@ def learn_columns(graph: Graph) -> Parameters:
         many = np.ones(f, bool)
     found: dict[str, Any] = {"many": many}
     plain = _dense(x[:, ~many])
-    found |= {"center": plain.mean(axis=0), "spread": plain.std(axis=0)}
+    found |= {"center": plain.mean(axis=0), "spread": _spread(plain)}
     if many.any():
         words = bool(np.median(filled[many]) < _FILLED)
         if not words:
-            spread = _dense(x).std(axis=0)
-            weights = 1 / np.where(spread > 0, spread, 1)
+            weights = 1 / _spread(_dense(x))
         elif graph.encoding is None:
             weights = np.log((1 + n) / (1 + filled[many] * n)) + 1
         else:  # tables weight their texts themselves
@@ -52,12 +51,14 @@ def learn_columns(graph: Graph) -> Parameters:
         _, _, turn = np.linalg.svd(values - middle, full_matrices=False)
         turn = turn[:count].T
         size = np.sqrt(np.square((values - middle) @ turn).sum(axis=1).mean() / count)
+        if size <= 1e-12 * np.abs(values).max():  # all rows are the same
+            size = 1.0
         found |= {
             "weights": weights, "words": np.array([words]), "components": axes.T @ turn,
-            "middle": middle @ turn, "size": np.array([size or 1.0]),
+            "middle": middle @ turn, "size": np.array([size]),
         }  # fmt: skip
     degrees = _degrees(graph)
-    found["degrees"] = np.array([degrees.mean(), degrees.std()])
+    found["degrees"] = np.array([degrees.mean(), _spread(degrees)])
     return {f"columns.{name}": torch.from_numpy(np.asarray(value))[None] for name, value in found.items()}
 
 
@@ -66,10 +67,9 @@ def node_inputs(columns: Parameters, graph: Graph) -> NodeInputs:
     own = {name.removeprefix("columns."): value[0].numpy() for name, value in columns.items()}
     x: Any = graph.features
     many = own["many"]
-    spread = np.where(own["spread"] > 0, own["spread"], 1)
-    parts = [(_dense(x[:, ~many]) - own["center"]) / spread]
+    parts = [(_dense(x[:, ~many]) - own["center"]) / own["spread"]]
     middle, deviation = own["degrees"]
-    parts.append((_degrees(graph) - middle)[:, None] / (deviation or 1))
+    parts.append((_degrees(graph) - middle)[:, None] / deviation)
     groups = list(range(parts[0].shape[1] + 1))
     if "components" in own:
         weighted = _weighted(x[:, many], own["weights"], bool(own["words"][0]))
@@ -92,6 +92,12 @@ def _weighted(x: Any, weights: np.ndarray, words: bool) -> Any:
     if not words:
         return _dense(x) * weights
     return unit_rows(sparse.csr_array(sparse.csr_array(x, dtype=np.float64) @ sparse.diags_array(weights)))
+
+
+def _spread(x: np.ndarray) -> np.ndarray:
+    """Standard deviations of columns; 1 where all values are the same, up to the rounding of their mean."""
+    spread = x.std(axis=0)
+    return np.where(spread > 1e-12 * np.abs(x).max(axis=0, initial=0), spread, 1.0)
 
 
 def _degrees(graph: Graph) -> np.ndarray:

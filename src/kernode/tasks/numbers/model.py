@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.stats import norm
@@ -13,11 +13,11 @@ from torch import Tensor
 
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
-from kernode.errors import InputError, warn
+from kernode.errors import FileError, InputError, warn
 from kernode.graph import Graph
 from kernode.io.tables.table import Repair
 from kernode.kernels import Linear, NodeKernel
-from kernode.kernels.covariance import Between, NodeInputs
+from kernode.kernels.covariance import NodeInputs
 from kernode.models.file import require_nodes
 from kernode.models.model import ARRAY, FACT, Model, ModelOnGraph
 from kernode.tasks.numbers.posterior import Posterior
@@ -55,6 +55,9 @@ class NumberModel(Model):
         for name in ("train", "held", "inducing", "tested"):
             if getattr(self, name) is not None:
                 require_nodes(name, getattr(self, name), 1)
+        for name in ("held", "inducing"):
+            if getattr(self, name) is not None and not np.isin(getattr(self, name), self.train).all():
+                raise ValueError(f"{name} are not among the nodes with known numbers")
         if self.targets.shape != self.train.shape or not np.isfinite(self.targets).all():
             raise ValueError("targets are not a number for each of train")
         if not (np.isfinite(self.center) and np.isfinite(self.spread) and self.spread > 0):
@@ -70,6 +73,9 @@ class NumberModel(Model):
                 "that graph; for nodes and edges that arrived later use extend.",
                 "conflict", setting="graph",
             )  # fmt: skip
+        if max(one.max(initial=-1) for one in (self.train, self.tested) if one is not None) >= graph.n_nodes:
+            sentence = f"the model names nodes that {graph.name!r} does not have. Train again."
+            raise FileError(sentence, "wrong-file")
         return NumbersOnGraph(self, graph, TensorOptions.of(self.precision, device))
 
     def _without_target(self, graph: Graph) -> Graph:
@@ -83,7 +89,8 @@ class NumberModel(Model):
         """Return a short description."""
         lines = super().summary()
         known = f"{self.train.shape[1]:,} nodes, {self.center:.4g} ± {self.spread:.4g}"
-        lines.insert(2, (self.target_name or "numbers", known))
+        exact = "exact" if self.inducing is None else f"by {self.inducing.shape[1]:,} inducing nodes"
+        lines[2:2] = [(self.target_name or "numbers", known), ("posterior", exact)]
         return lines
 
 
@@ -104,25 +111,23 @@ class NumbersOnGraph(ModelOnGraph):
     @cached_property
     def posterior(self) -> Posterior:
         """By all known numbers."""
-        own = None if self.known is None else self.known.own
-        return self._posterior(np.ones(self.model.train.shape[1], bool), own)
+        model = self.model
+        targets = (model.targets[0] - model.center) / model.spread
+        inducing = None if model.inducing is None else model.inducing[0]
+        return posterior_of(model.method, model.parameters, self.inputs, model.train[0], targets, inducing)
 
     @cached_property
     def fitted_posterior(self) -> Posterior:
         """By the numbers that had a part in the fit, without those held out."""
-        if self.model.held is None:
-            return self.posterior
-        used, own = ~np.isin(self.model.train[0], self.model.held[0]), self.posterior.own
-        exact = self.model.inducing is None
-        return self._posterior(used, own.to(np.flatnonzero(used)) if exact else own)
+        held = self.model.held
+        return self.posterior if held is None else self.posterior.by(~np.isin(self.model.train[0], held[0]))
 
-    def _posterior(self, used: np.ndarray, own: Between | None) -> Posterior:
-        model = self.model
-        targets = (model.targets[0, used] - model.center) / model.spread
-        inducing = None if model.inducing is None else model.inducing[0]
-        return posterior_of(
-            model.method, model.parameters, self.inputs, model.train[0, used], targets, inducing, own
-        )
+    def with_metadata(self, **about: Any) -> Self:
+        """Return a copy with other metadata in its model, on which the posterior does not depend."""
+        found = super().with_metadata(**about)
+        cached = ("inputs", "posterior", "fitted_posterior")
+        vars(found).update({name: value for name, value in vars(self).items() if name in cached})
+        return found
 
     def numbers(self, nodes: np.ndarray) -> np.ndarray:
         """Posterior mean: m."""
@@ -200,12 +205,13 @@ class NumbersOnGraph(ModelOnGraph):
         held = None if model.held is None else model.held[:, ~np.isin(model.held[0], nodes)]
         held = None if held is None or not held.size else held
         changed = replace(model, train=train[None], targets=targets[None], held=held)
-        known = Fitted(model.parameters, self.inputs)
+        known = Fitted(model.method, model.parameters, self.inputs)
         return NumbersOnGraph(changed, self.graph, self.options, known=known)
 
     def on_graph(self, graph: Graph) -> NumbersOnGraph:
         """The same on a graph that grew from its own, or is its own with other edges or features."""
-        return NumbersOnGraph(self.model, graph, self.options)
+        model = replace(self.model, dataset=graph.name, fingerprint=graph.fingerprint)
+        return NumbersOnGraph(model, graph, self.options)
 
 
 def _quantile(errors: np.ndarray, coverage: float) -> float:

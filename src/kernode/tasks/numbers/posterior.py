@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import torch
@@ -44,6 +45,10 @@ class Posterior(ABC):
     def _gram(self, own: Between) -> Tensor:
         return self.covariance.gram(self.parameters, own)
 
+    def by(self, used: np.ndarray) -> Self:
+        """Return the posterior by some of the targets, a mask; what does not depend on them is shared."""
+        return replace(self, train=self.train[used], targets=self.targets[used])
+
     @property
     @abstractmethod
     def own(self) -> Between:
@@ -76,20 +81,21 @@ class Posterior(ABC):
     def vectors(self) -> Tensor:
         """g(v) of every node with ⟨g(u), g(v)⟩ = K(u, v) where one of both is a landmark: n × m."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def left_out(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance (with noise) of each target by all others: m each.
-
-        ``K⁻¹_ii = (1 − s_i / σ²) / σ²`` with the posterior variance s_i of the node.
-        """
-        leverage = np.clip(self.variance[self.train] / self.noise, 0, 1 - 1e-9)
-        residual = (self.targets - self.mean[self.train]) / (1 - leverage)
-        return self.targets - residual, self.noise / (1 - leverage)
+        """Mean and variance (with noise) of each target by all others: m each."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExactPosterior(Posterior):
     """By a Cholesky factor of K + σ² I."""
+
+    def by(self, used: np.ndarray) -> Self:
+        """Return the posterior by some of the targets."""
+        found = super().by(used)
+        vars(found)["own"] = self.own.to(np.flatnonzero(used))
+        return found
 
     @cached_property
     def own(self) -> Between:
@@ -172,12 +178,19 @@ class ExactPosterior(Posterior):
 class InducedPosterior(Posterior):
     """``f = Φ a + u``: terms with features by inducing nodes, the term of edges by its sparse precision.
 
-    ``Φ = K(V, Z) K(Z, Z)^-½`` with a ~ N(0, I) are the terms with features. u ~ N(0, Q⁻¹) with
-    ``Q = q (I − α S)`` is exact. Systems with Q + E / σ², E of the training nodes, are solved by conjugate
-    gradients; a follows from an m × m system. Variances of u are estimated by samples.
+    ``Φ = K(V, Z) K(Z, Z)^-½`` with a ~ N(0, I) are the terms with features; what they lack of K(v, v) is
+    noise of v's own (FITC, Snelson and Ghahramani 2006). u ~ N(0, Q⁻¹) with ``Q = q (I − α S)`` is exact.
+    Systems with Q + E, where E has the precisions of the targets, are solved by conjugate gradients; a
+    follows from a z × z system. Variances of u are estimated by samples.
     """
 
     inducing: np.ndarray
+
+    def by(self, used: np.ndarray) -> Self:
+        """Return the posterior by some of the targets."""
+        found = super().by(used)
+        vars(found).update({name: getattr(self, name) for name in ("own", "phi", "_lacking")})
+        return found
 
     @property
     def _edges(self) -> tuple[RegularizedLaplacian, float]:
@@ -205,41 +218,52 @@ class InducedPosterior(Posterior):
 
     @cached_property
     def _precision(self) -> tuple[float, sparse.csr_array, np.ndarray]:
-        """q, I − α S, and the diagonal of E / σ²."""
+        """q, I − α S, and the diagonal of E."""
         (kernel, amplitude), n = self._edges, len(self.inputs.degrees)
         q = float(self.inputs.diagonals[kernel].mean()) / amplitude
         known = np.zeros(n)
-        np.add.at(known, self.train, 1 / self.noise)
+        known[self.train] = self._precisions
         left = sparse.eye_array(n, format="csr") - kernel.alpha * self.inputs.adjacency
         return q, sparse.csr_array(left), known
 
-    def _solve(self, right: np.ndarray) -> np.ndarray:
-        """(Q + E / σ²)⁻¹ B: n × k."""
-        q, left, known = self._precision
-        diagonal = q + known
-        found = np.empty_like(right)
-        for some in chunks(right.shape[1], _RIGHT):
-            found[:, some] = conjugate_gradients(
-                lambda x: q * (left @ x) + known[:, None] * x, right[:, some], diagonal
-            )
-        return found
+    @cached_property
+    def _lacking(self) -> np.ndarray:
+        """What Φ lacks of the variance of the terms with features: n."""
+        parts = self.covariance.parts(self.parameters)
+        own = sum(
+            term.diagonal(mine, self.own, path) for about, term, mine, path in parts if about != "edges"
+        )
+        return np.maximum(own.numpy() - np.square(self.phi).sum(axis=1), 0)  # type: ignore[union-attr]
 
-    def _spread(self, values: np.ndarray) -> np.ndarray:
-        """Values of the training nodes (m × k) as those of all nodes, others 0: n × k."""
-        found = np.zeros((len(self.inputs.degrees), values.shape[1]))
-        np.add.at(found, self.train, values)
+    @cached_property
+    def _precisions(self) -> np.ndarray:
+        """Of the targets: m."""
+        return np.asarray(1 / (self.noise + self._lacking[self.train]))
+
+    def _solve(self, right: np.ndarray) -> np.ndarray:
+        """(Q + E)⁻¹ B, where B has rows of all nodes or, the others 0, of the training nodes: n × k."""
+        q, left, known = self._precision
+        found = np.empty((len(known), right.shape[1]))
+        for some in chunks(right.shape[1], _RIGHT):
+            block = right[:, some]
+            if len(right) < len(known):
+                block = np.zeros((len(known), block.shape[1]))
+                block[self.train] = right[:, some]
+            found[:, some] = conjugate_gradients(
+                lambda x: q * (left @ x) + known[:, None] * x, block, q + known
+            )
         return found
 
     @cached_property
     def _system(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """a, u, W = (Q + E/σ²)⁻¹ Eᵀ Φ / σ², and the covariance of a."""
-        own = self.phi[self.train]
-        right = np.hstack([own, self.targets[:, None]]) / self.noise
-        solved = self._solve(self._spread(right))
+        """a, u, W = (Q + E)⁻¹ E Φ, and the covariance of a."""
+        own, precisions = self.phi[self.train], self._precisions[:, None]
+        right = np.hstack([own, self.targets[:, None]]) * precisions
+        solved = self._solve(right)
         w, b = solved[:, :-1], solved[:, -1]
-        inner = np.eye(own.shape[1]) + own.T @ (own - w[self.train]) / self.noise
+        inner = np.eye(own.shape[1]) + own.T @ (precisions * (own - w[self.train]))
         covariance = np.linalg.inv((inner + inner.T) / 2)
-        a = covariance @ (own.T @ (self.targets - b[self.train])) / self.noise
+        a = covariance @ (own.T @ (self._precisions * (self.targets - b[self.train])))
         return a, b - w @ a, w, covariance
 
     @cached_property
@@ -250,14 +274,32 @@ class InducedPosterior(Posterior):
 
     @cached_property
     def variance(self) -> np.ndarray:
-        """Of every node: n; that of u by samples."""
+        """Of every node: n; that of u in part by samples."""
         _, _, w, covariance = self._system
         rest = self.phi - w
         fixed = np.einsum("ij,ij->i", rest @ covariance, rest)
-        return np.asarray(fixed + np.square(self._deviations(_PROBES, 0)).mean(axis=1))
+        # Var(u_i) = 1 / P_ii + Var(E(u_i | all others)), P = Q + E: only the second part is estimated
+        # (Sidén et al. 2018).
+        q, left, known = self._precision
+        drawn, own = self._deviations(_PROBES, 0), q * left.diagonal() + known
+        by_others = drawn - (q * (left @ drawn) + known[:, None] * drawn) / own[:, None]
+        return np.asarray(fixed + 1 / own + np.square(by_others).mean(axis=1) + self._lacking)
+
+    @cached_property
+    def left_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of each target by all others: m each.
+
+        By ``(1 − s_i e_i) e_i``, the diagonal of the targets' precision, where s_i is the posterior variance
+        of the node and e_i the precision of its target. s_i is estimated, so that these are, too.
+        """
+        prior = self.covariance.diagonal(self.parameters, self.own.at(self.train)).numpy()
+        shared, own = (self.variance - self._lacking)[self.train], self._precisions
+        # A variance that is estimated may be too large, but no number says less than nothing.
+        left = np.clip(1 - shared * own, 1 / (1 + prior * own), 1)
+        return self.targets - (self.targets - self.mean[self.train]) / left, 1 / (own * left)
 
     def _deviations(self, count: int, seed: int) -> np.ndarray:
-        """Samples of N(0, (Q + E / σ²)⁻¹): n × count.
+        """Samples of N(0, (Q + E)⁻¹): n × count.
 
         ``I − α S = (1 − |α|) I + |α| B Bᵀ``, where B has a column for each edge, and one for each node
         without edges.
@@ -283,7 +325,7 @@ class InducedPosterior(Posterior):
         one[node] = 1
         h = covariance @ (self.phi[node] - w[node])
         own = self.phi[self.train] @ h - w[self.train] @ h + self._solve(one)[self.train, 0]
-        return np.asarray(own / self.noise)
+        return np.asarray(own * self._precisions)
 
     def parts(self, nodes: np.ndarray) -> dict[str, np.ndarray]:
         """Of each term of the covariance."""
@@ -300,7 +342,8 @@ class InducedPosterior(Posterior):
     def samples(self, nodes: np.ndarray, count: int, seed: int) -> np.ndarray:
         """Functions from the posterior, at some nodes: count × q."""
         a, _, w, covariance = self._system
-        draws = np.random.default_rng(seed).standard_normal((len(a), count))
+        # Not the numbers that draw u.
+        draws = np.random.default_rng([seed, 1]).standard_normal((len(a), count))
         off = np.linalg.cholesky(covariance) @ draws
         deviations = self._deviations(count, seed)[nodes]
         rest = (self.phi[nodes] - w[nodes]) @ off

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse.csgraph import breadth_first_order
 
 from kernode.compute.stack import Parameters, under_prefix
 from kernode.config import Config, require_part, require_setting
@@ -13,7 +14,6 @@ from kernode.graph import Graph
 from kernode.hops.spectral import GraphDiffusion, GraphMatern, RegularizedLaplacian
 from kernode.kernels.base import BaseKernel
 from kernode.kernels.covariance import (
-    Between,
     Covariance,
     CovarianceSum,
     FeatureCovariance,
@@ -27,9 +27,12 @@ from kernode.tasks.numbers.hyperparameters import fit_hyperparameters
 from kernode.tasks.numbers.inputs import learn_columns, node_inputs
 from kernode.tasks.numbers.posterior import ExactPosterior, InducedPosterior, Posterior
 
-_EXACT_TARGETS = 5000
 _EXACT_ENTRIES = 5 * 10**7  # of K between all nodes and those with targets
-_LARGE = GraphCovariance((RegularizedLaplacian(0.99),))
+_INDUCED_ENTRIES = 5 * 10**7  # of K between all nodes and the inducing ones
+_FEWEST, _MOST = 200, 2000  # inducing nodes
+_RANGES = (RegularizedLaplacian(0.9), RegularizedLaplacian(0.99))  # of edges alone, on large graphs
+_NEAR = 100
+_LIKELIHOOD = 500  # nodes of a large graph whose likelihood is computed
 
 
 def _features(kernel: BaseKernel, hops: int = 0) -> FeatureCovariance:
@@ -65,19 +68,23 @@ class GaussianProcess(Config):
       :class:`~kernode.kernels.GraphCovariance`.
     - ``nodes``: on how many random nodes with targets the likelihood is computed; all targets are used
       afterwards.
-    - ``inducing``: how many nodes stand for all in terms with features, where K is too large to be exact.
+    - ``inducing``: how many nodes stand for all in terms with features, where K is too large to be exact;
+      None for up to 2,000, as memory allows.
+    - ``exact``: up to how many targets K is exact, if memory allows.
     """
 
     covariance: Covariance = DEFAULT
     nodes: int = 800
-    inducing: int = 500
+    inducing: int | None = None
+    exact: int = 5000
 
     has_kernel: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_part("covariance", self.covariance, Covariance, "kernode.kernels.FeatureCovariance(…)")
         require_setting(self.nodes >= 2, "nodes", "at least 2", self.nodes)
-        require_setting(self.inducing >= 2, "inducing", "at least 2", self.inducing)
+        require_setting(self.inducing is None or self.inducing >= 2, "inducing", "at least 2", self.inducing)
+        require_setting(self.exact >= 0, "exact", "at least 0", self.exact)
 
     @property
     def title(self) -> str:
@@ -86,7 +93,7 @@ class GaussianProcess(Config):
 
     def is_exact(self, nodes: int, targets: int) -> bool:
         """Whether K between so many nodes and targets is computed."""
-        return targets <= _EXACT_TARGETS and nodes * targets <= _EXACT_ENTRIES
+        return targets <= self.exact and nodes * targets <= _EXACT_ENTRIES
 
     def for_size(self, nodes: int, targets: int) -> GaussianProcess:
         """Return the process for a graph of a size.
@@ -100,40 +107,81 @@ class GaussianProcess(Config):
         kept = tuple(one for one in terms if one.about != "edges")
         if not kept:
             kept = (_features(Linear()),)
-        return replace(self, covariance=CovarianceSum((*kept, _LARGE)))
+        return replace(self, covariance=CovarianceSum((*kept, GraphCovariance(_RANGES))))
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """Hyperparameters, and what was computed for them."""
 
+    process: GaussianProcess
     parameters: Parameters
     inputs: NodeInputs
     inducing: np.ndarray | None = None  # None: exact
-    own: Between | None = None  # between all nodes and the inducing ones
 
 
 def fit_process(
     process: GaussianProcess, graph: Graph, nodes: np.ndarray, targets: np.ndarray, seed: int, *, exact: bool
 ) -> Fitted:
     """Fit columns and hyperparameters to some nodes with targets of mean 0 and variance 1."""
-    columns = learn_columns(graph)
+    columns, order = learn_columns(graph), np.random.default_rng(seed).permutation(len(nodes))
     inputs = process_inputs(process, columns, graph)
-    count = min(process.nodes if exact else min(process.nodes, process.inducing), len(nodes))
-    some = np.sort(np.random.default_rng(seed).permutation(len(nodes))[:count])
-    chosen, covariance = nodes[some], process.covariance
+    inducing, covariance = None, process.covariance
     if exact:
-        found = fit_hyperparameters(covariance, between(covariance, inputs, chosen, chosen), targets[some])
-        own = None
+        some = nodes[order[: process.nodes]]
+        found, _ = fit_hyperparameters(
+            covariance, between(covariance, inputs, some, some), targets[order[: process.nodes]]
+        )
     else:
-        n = graph.n_nodes
-        wide = between(covariance, inputs, np.arange(n), chosen, dtype=np.float32)
-        among = wide.at(chosen)
-        among = replace(among, graph={path: one.double() for path, one in among.graph.items()})
-        found = fit_hyperparameters(covariance, among, targets[some])
-        own = wide.weighted(found)
+        process, found = _fit_on_large(process, graph, inputs, nodes, targets, order)
+        count = process.inducing or int(np.clip(_INDUCED_ENTRIES // graph.n_nodes, _FEWEST, _MOST))
+        inducing = nodes[order[:count]]
     parameters = columns | {f"process.{name}": value[None] for name, value in found.items()}
-    return Fitted(parameters, inputs, None if exact else chosen, own)
+    return Fitted(process, parameters, inputs, inducing)
+
+
+def _fit_on_large(
+    process: GaussianProcess,
+    graph: Graph,
+    inputs: NodeInputs,
+    nodes: np.ndarray,
+    targets: np.ndarray,
+    order: np.ndarray,
+) -> tuple[GaussianProcess, Parameters]:
+    """Return the process with the kernel of edges that has the highest evidence, and hyperparameters."""
+    some = _near_and_far(graph, nodes, order, min(process.nodes, _LIKELIHOOD))
+    covariance = process.covariance
+    among = between(covariance, inputs, nodes[some], nodes[some], dtype=np.float32)
+    tried = []
+    *kept, edges = covariance.terms  # type: ignore[attr-defined]
+    for at, kernel in enumerate(edges.kernels):
+        own = {path: held.double() for path, held in among.graph.items()}
+        path = f"{len(kept)}."
+        own[path] = own[path][at : at + 1]
+        one = CovarianceSum((*kept, GraphCovariance((kernel,))))
+        tried.append((one, *fit_hyperparameters(one, replace(among, graph=own), targets[some])))
+    best, found, _ = max(tried, key=lambda one: one[2])
+    return replace(process, covariance=best), found
+
+
+def _near_and_far(graph: Graph, nodes: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
+    """Places of nodes whose likelihood is computed: half at random, half in neighbourhoods of 100.
+
+    Among some hundred random nodes of a large graph hardly two are near, so that edges would explain nothing.
+    """
+    chosen = order[: count // 2].tolist()
+    place = np.full(graph.n_nodes, -1)
+    place[nodes] = np.arange(len(nodes))
+    place[nodes[chosen]] = -1
+    for start in nodes[order[count // 2 :]]:
+        if len(chosen) >= min(count, len(nodes)):
+            break
+        around = breadth_first_order(graph.adjacency, start, directed=False, return_predecessors=False)
+        near = place[around]
+        near = near[near >= 0][: min(_NEAR, count - len(chosen))]
+        place[nodes[near]] = -1
+        chosen += near.tolist()
+    return np.array(chosen)
 
 
 def process_inputs(process: GaussianProcess, columns: Parameters, graph: Graph) -> NodeInputs:
@@ -150,15 +198,8 @@ def posterior_of(
     nodes: np.ndarray,
     targets: np.ndarray,
     inducing: np.ndarray | None = None,
-    own: Between | None = None,
 ) -> Posterior:
-    """Return the posterior of targets of mean 0 and variance 1.
-
-    ``own``: what is needed between all nodes and those with targets, or the inducing ones, if it is known.
-    """
+    """Return the posterior of targets of mean 0 and variance 1."""
     hyperparameters = {name: value[0] for name, value in under_prefix(parameters, "process.").items()}
     given = process.covariance, hyperparameters, inputs, nodes, targets
-    found = ExactPosterior(*given) if inducing is None else InducedPosterior(*given, inducing)
-    if own is not None:
-        vars(found)["own"] = own
-    return found
+    return ExactPosterior(*given) if inducing is None else InducedPosterior(*given, inducing)

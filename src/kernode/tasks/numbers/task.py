@@ -50,7 +50,7 @@ def fit_numbers(
     used = np.ones(len(nodes), bool)
     used[held] = False
     center, spread = float(targets[used].mean()), float(targets[used].std())
-    if spread == 0:
+    if spread <= 1e-12 * np.abs(targets).max():  # the mean of equal numbers is rounded
         warn("all known numbers are the same: so is every prediction.")
         spread = 1.0
     process = process.for_size(graph.n_nodes, len(nodes))
@@ -61,15 +61,15 @@ def fit_numbers(
         exact = process.is_exact(graph.n_nodes, len(nodes))
         known = fit_process(process, graph, nodes[used], standardized, seed, exact=exact)
         if not exact:
-            how = f"features by {len(known.inducing)} inducing nodes, edges by conjugate gradients"  # type: ignore[arg-type]
-            log_event("approximate", f"{len(nodes):,} numbers are too many for an exact posterior: {how}")
+            sizes = f"{len(nodes):,} known numbers and {graph.n_nodes:,} nodes"
+            how = "inducing nodes for features, conjugate gradients for edges"
+            log_event("approximate", f"{sizes} are too many for an exact posterior: {how}")
         model = NumberModel(
-            method=process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,), precision=64,
-            dataset=graph.name, fingerprint=graph.fingerprint, encoding=graph.encoding,
+            method=known.process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,),
+            precision=64, dataset=graph.name, fingerprint=graph.fingerprint, encoding=graph.encoding,
             train=nodes[None], targets=targets[None], held=nodes[held][None] if len(held) else None,
-            inducing=None if exact else known.inducing[None],  # type: ignore[index]
-             center=center, spread=spread,
-            target_name=graph.target_name, threads=threads,
+            inducing=None if known.inducing is None else known.inducing[None],
+            center=center, spread=spread, target_name=graph.target_name, threads=threads,
             repairs=tuple(repair.short() for repair in graph.repairs), **about,
         )  # fmt: skip
         on = NumbersOnGraph(model, graph, run.options, known=known)
