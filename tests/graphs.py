@@ -65,3 +65,19 @@ def rare_graph(n=600, share=0.08, seed=0, names=("honest", "fraud")):
     words = random.normal(size=(n, 8)) + np.outer(labels, [0.8, 0.8, 0, 0, 0, 0, 0, 0])
     edges = np.stack([first, second], axis=1)[first != second]
     return kn.Graph.from_edges(edges, words, labels, class_names=names, name="rare")
+
+
+def number_graph(n=160, seed=0, names=False):
+    """A graph with a price for most nodes: features decide some of it, the rest is smooth on the edges."""
+    random = np.random.default_rng(seed)
+    places, features = random.random((n, 2)), random.standard_normal((n, 3))
+    gaps = np.square(places[:, None] - places[None]).sum(axis=-1)
+    near = np.argsort(gaps, axis=1)[:, 1:5]
+    edges = np.column_stack([np.repeat(np.arange(n), 4), near.ravel()])
+    smooth = np.sin(3 * places[:, 0]) + np.cos(4 * places[:, 1])
+    prices = 50 + 10 * smooth + 4 * features[:, 0] + random.standard_normal(n)
+    targets = np.where(np.arange(n) % 20 == 19, np.nan, prices)
+    return kn.Graph.from_edges(
+        edges, features, targets=targets, target_name="price", name="houses",
+        node_names=[f"house {i}" for i in range(n)] if names else None,
+    )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Pictures of a fitted classifier on matplotlib's axes: ``kernode.plots``.
+"""Pictures of a fitted classifier or regressor on matplotlib's axes: ``kernode.plots``.
 
 kn.plots.confusion(model)                     # the test nodes that the model knows of
 kn.plots.confusion(model, nodes, classes)     # any others
 kn.plots.embedding(model, axes=axes)          # among other pictures
+kn.plots.predicted(regressor)                 # of numbers
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from graphs import clustered_graph
 from kernode.io import write_npz
 from kernode.viz.canvas import GREY, class_groups, class_label
 from kernode.viz.evaluation import PARTS, EvaluationData
-from kernode.viz.pictures import NAMES, find_picture, write_pictures
+from kernode.viz.pictures import NAMES, find_picture, pictures_about, write_pictures
 from kernode.viz.pictures.confidence import coverage_data, reliability_data
 from kernode.viz.pictures.confusion import confusion_data
 from kernode.viz.pictures.embedding import embedding_data
@@ -131,7 +131,7 @@ def test_the_most_frequent_classes_have_colours_and_others_are_grey():
 @pytest.mark.filterwarnings("ignore:Glyph")  # DejaVu has no Chinese
 def test_pictures_are_png_and_svg_as_wide_as_a_column(evaluation, odd_model, many, tmp_path, cache):
     found = dict(write_pictures(evaluation, tmp_path / "new"))
-    assert list(found) == list(NAMES)
+    assert list(found) == [one.name for one in pictures_about("classes")]
     for name, (png, svg) in found.items():
         picture = Image.open(png)
         picture.load()
@@ -212,7 +212,8 @@ def test_the_command_writes_pictures_and_the_reasons_for_those_left_out(
     report = json.loads(out)
     assert status == 0
     assert {"confusion", "coverage"} <= set(report["pictures"])
-    assert set(report["pictures"]) | set(report["left_out"]) == set(NAMES)
+    names = {one.name for one in pictures_about("classes")}
+    assert set(report["pictures"]) | set(report["left_out"]) == names
     assert "no kernel" in report["left_out"]["embedding"]
     assert all((tmp_path / path).exists() for paths in report["pictures"].values() for path in paths)
     fails(command(*plot, "gram"), 2, "gram:", "no kernel")

@@ -8,7 +8,9 @@ import pytest
 import kernode as kn
 from browser import DESKTOP, browser, missing
 from kernode.viz.evaluation import EvaluationData
-from kernode.viz.report import Contents, write_report
+from kernode.viz.numbers import NumberEvaluation
+from kernode.viz.report import Contents, contents_of, write_report
+from tasks import number_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
@@ -28,6 +30,22 @@ def test_it_opens_within_three_seconds(page):
             window.open(page.as_uri())
             taken.append(time.monotonic() - started)
     assert min(taken) < 3
+
+
+@pytest.mark.parametrize("width", [320, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_about_numbers_opens_as_well(tmp_path, monkeypatch, width, scheme):
+    monkeypatch.setenv("KERNODE_CACHE", str(tmp_path))
+    path = tmp_path / "numbers.html"
+    write_report(contents_of(NumberEvaluation.of(number_model()._on(), layout="pca")), path)
+    with browser((width, 900)) as window:
+        window.prefer(scheme)
+        window.open(path.as_uri())
+        window.script("window.dispatchEvent(new Event('beforeprint'))")
+        assert len(window.all("[data-drawn]")) == len(window.all(".js-plotly-plot")) == 4
+        assert window.complaints() == []
+        assert window.script("return document.documentElement.scrollWidth") <= width
+        assert window.barriers() == []
 
 
 @pytest.mark.parametrize("width", [320, 390, 1200])

@@ -25,7 +25,7 @@ def plot(
     layout: LayoutOption = "tsne",
     output: OutputOptions,
 ) -> None:
-    """Draw a model: embedding, kernel, training curves, errors.
+    """Draw a model: embedding, kernel, training curves, errors; of numbers also intervals.
 
     Every picture is a PNG and an SVG as wide as a column (3.4 inches). Needs the extra `plots`.
 
@@ -35,14 +35,14 @@ def plot(
     """
     folder = out or model.model.with_name(f"{model.model.stem}-pictures")
     check_folder(folder)
-    from kernode.viz.evaluation import EvaluationData
     from kernode.viz.layout import checked_layout
+    from kernode.viz.numbers import evaluation_of
     from kernode.viz.pictures import write_pictures
 
     checked = checked_layout(layout)
     with progress("plot", quiet=output.silent):
-        opened = model.open()
-        evaluation = EvaluationData.of(opened.on, layout=checked)
+        opened = model.open("classes", "numbers")
+        evaluation = evaluation_of(opened.on, layout=checked)
         found = dict(write_pictures(evaluation, folder, pictures or ()))
     paths = {
         name: [str(path) for path in files] for name, files in found.items() if not isinstance(files, str)

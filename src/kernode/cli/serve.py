@@ -115,7 +115,7 @@ def _application(settings: Mapping[str, Any]) -> FastAPI:
 
     def read() -> Any:
         given = settings["model"]
-        return ModelOptions(**(given | {"model": Path(given["model"])})).open().on
+        return ModelOptions(**(given | {"model": Path(given["model"])})).open("classes", "numbers").on
 
     about = {name: value for name, value in settings.items() if name != "model"}
     found = app(read(), reload=read, **about)

@@ -162,7 +162,7 @@ class Model(ABC):
 
 @dataclass(frozen=True)
 class Report:
-    """Figures of a model in percent, with baselines; ``print`` it."""
+    """Figures of a model, with baselines; ``print`` it. Of classes and links in percent; R² is a fraction."""
 
     figures: dict[str, Any]
     describe: Callable[[dict[str, Any]], list[str]] = field(repr=False, compare=False)  # in lines
@@ -182,6 +182,11 @@ class Report:
 
     def _repr_html_(self) -> str:
         test = self.figures.get("test", self.figures)
+        if "r2" in test:
+            named = {"this model": test} | test.get("baselines", {})
+            keys = ("r2", "mae", "rmse")
+            rows = [(name, *(f"{one[key]:.4g}" for key in keys)) for name, one in named.items()]
+            return html_table("Numbers of test nodes", ("", "R²", "MAE", "RMSE"), rows)
         means = [name.removesuffix("_mean") for name in test if name.endswith("_mean")]
         rows = [
             (one.replace("_", " "), f"{test[f'{one}_mean']:.2f} ± {test[f'{one}_std']:.2f}")
@@ -278,6 +283,11 @@ class ModelOnGraph:
         return NodeKernel(
             self.model.method.kernel, g, under_prefix(self.parameters, "kernel."), self.graph.node_names
         )
+
+    @property
+    def landmarks(self) -> tuple[np.ndarray, ...]:
+        """Nodes on which g depends besides the parameters."""
+        return ()
 
     def with_metadata(self, **about: Any) -> Self:
         """Return a copy with other metadata in its model, on which g does not depend."""

@@ -150,6 +150,20 @@ def plain_axes(axes: Axes, grid: Literal["both", "x", "y"] = "both") -> None:
     axes.set_axisbelow(True)
 
 
+def plane_axes(axes: Axes, points: np.ndarray) -> None:
+    """Show points in a plane (m × 2) without ticks, at the same scale in both directions."""
+    x, y = np.maximum(np.abs(points).max(axis=0), 0.5) + 0.05  # a plane may be flat
+    axes.set(xlim=(-x, x), ylim=(-y, y), aspect="equal", xticks=[], yticks=[])
+
+
+def plane_layout(**more: Any) -> dict[str, Any]:
+    """Return the layout of a plotly chart of points in a plane."""
+    hidden = {"visible": False, "fixedrange": False}
+    margin = {"l": 4, "r": 4, "t": 8, "b": 8}
+    look = {"margin": margin, "hovermode": "closest", "dragmode": "zoom"}
+    return {"xaxis": hidden, "yaxis": hidden | {"scaleanchor": "x"}} | look | more
+
+
 def line_layout(x: str, y: str, **more: Any) -> dict[str, Any]:
     """Return the layout of a plotly chart with titled axes."""
     axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}}

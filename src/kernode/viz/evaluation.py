@@ -1,13 +1,14 @@
-"""Everything that pictures, the report and the explorer need of a model on a graph.
+"""Everything that pictures, the report and the explorer need of a model of classes on a graph.
 
-This is the one place that knows how a model stores its classes, its split and its probabilities.
+This is the one place that knows how a model stores its classes, its split and its probabilities;
+``viz/numbers.py`` is that of a model of numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -98,13 +99,47 @@ class Predictions:
         return float(accuracy(self.predicted, self.truth))
 
 
+class NodesInPlane:
+    """What models of classes and of numbers share: the graph, a layout of its nodes, their names."""
+
+    on: Any
+    parts: NodeParts
+    layout: Layout
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the model is applied to."""
+        return self.on.graph
+
+    @property
+    def shown(self) -> Any:
+        """The model whose similarities lay nodes out."""
+        return self.on
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Coordinates of every node in the plane: n × 2."""
+        return node_positions(self.shown, self.layout)
+
+    def names(self, nodes: Any) -> list[str]:
+        """Names of nodes as text, or their numbers if the graph has no names."""
+        return [str(name) for name in names_of(self.graph, nodes)]
+
+    def without_test(self) -> InputError:
+        """The error where test nodes are needed and there are none."""
+        why = self.parts.without_test
+        return InputError(f"there are no test nodes to evaluate: {why}.", "missing", setting="X")
+
+
 @dataclass(frozen=True)
-class EvaluationData:
-    """A model on a graph of n nodes: classes, parts of the split, predictions.
+class EvaluationData(NodesInPlane):
+    """A model of classes on a graph of n nodes: classes, parts of the split, predictions.
 
     Class numbers are positions in ``class_names``: the model's c classes first, then classes that only the
     graph has.
     """
+
+    about: ClassVar = "classes"
 
     on: NodeModelOnGraph
     classes: ClassNames
@@ -140,11 +175,6 @@ class EvaluationData:
         """The trained model."""
         return self.on.model
 
-    @property
-    def graph(self) -> Graph:
-        """The graph that it is applied to."""
-        return self.on.graph
-
     @cached_property
     def chances(self) -> np.ndarray:
         """Calibrated class probabilities, the mean of all replicas: n × c."""
@@ -166,17 +196,11 @@ class EvaluationData:
             return "one replica"
         return f"the first of {r} replicas" if len(self.shown.model.seeds) == 1 else f"{r} replicas together"
 
-    @cached_property
-    def points(self) -> np.ndarray:
-        """Coordinates of every node in the plane: n × 2."""
-        return node_positions(self.shown, self.layout)
-
     @property
     def test_nodes(self) -> np.ndarray:
         """The test nodes: q × t."""
         if self.parts.test is None or self.truth is None:
-            why = self.parts.without_test
-            raise InputError(f"there are no test nodes to evaluate: {why}.", "missing", setting="X")
+            raise self.without_test()
         return self.parts.test
 
     @cached_property
@@ -214,10 +238,6 @@ class EvaluationData:
         labels = np.where(labels < len(model.classes), labels, -1)
         return LabelledNodes(np.asarray(model.train), model.train_labels, validation, labels)
 
-    def names(self, nodes: Any) -> list[str]:
-        """Names of nodes as text, or their numbers if the graph has no names."""
-        return [str(name) for name in names_of(self.graph, nodes)]
-
 
 def _given_nodes(
     on: NodeModelOnGraph, parts: NodeParts, X: Any, y: Any
@@ -236,6 +256,11 @@ def _given_nodes(
         classes, truth = classes.numbered(given.tolist())
         if truth.min() >= len(on.classes.classes):
             raise on.classes.unknown(given.tolist()[0])
-    if count := int(parts.is_training(on.graph.n_nodes)[nodes].sum()):
-        warn(f"{count:,} of the {len(nodes):,} nodes are training nodes: the picture is optimistic.")
+    warn_of_training(parts, on.graph, nodes)
     return classes, np.asarray(nodes)[None], truth[None]
+
+
+def warn_of_training(parts: NodeParts, graph: Graph, nodes: np.ndarray) -> None:
+    """Warn where nodes that are evaluated were learned from."""
+    if count := int(parts.is_training(graph.n_nodes)[nodes].sum()):
+        warn(f"{count:,} of the {len(nodes):,} nodes are training nodes: the picture is optimistic.")

@@ -13,9 +13,9 @@ import numpy as np
 
 from kernode.errors import FileError, InputError, MissingExtraError, bad_setting, warn
 from kernode.io.archive import open_archive
+from kernode.models.model import ModelOnGraph
 from kernode.progress import report_progress
 from kernode.storage import cache_folder, write_whole
-from kernode.tasks.classes.on_graph import NodeModelOnGraph
 
 Layout = Literal["tsne", "pca"]
 DIMENSIONS = 50  # principal components used for the layout: the rest is noise and costs time
@@ -26,7 +26,7 @@ _SEED, _PERPLEXITY = 0, 30
 _EARLY = 250  # iterations of exaggeration before: openTSNE's own
 
 
-def node_positions(on: NodeModelOnGraph, layout: Layout = "tsne") -> np.ndarray:
+def node_positions(on: ModelOnGraph, layout: Layout = "tsne") -> np.ndarray:
     """Return coordinates of every node: n × 2, float32, within [−1, 1].
 
     Computed once for a model on a graph, then read from the cache folder. Only nearness has a meaning, not
@@ -49,10 +49,12 @@ def node_positions(on: NodeModelOnGraph, layout: Layout = "tsne") -> np.ndarray:
     return points
 
 
-def _key(on: NodeModelOnGraph, layout: Layout) -> str:
+def _key(on: ModelOnGraph, layout: Layout) -> str:
     """Return a digest of the model, the graph and the settings."""
     settings = [on.model.method.to_json(), on.graph.fingerprint, layout, _SEED, _PERPLEXITY]
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for nodes in on.landmarks:  # of a kernel that is known by its values at some nodes
+        digest.update(np.ascontiguousarray(nodes).tobytes())
     for name, value in sorted(on.model.parameters.items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
         digest.update(value.detach().cpu().contiguous().numpy().tobytes())

@@ -10,6 +10,7 @@ import pytest
 import kernode as kn
 from browser import DESKTOP, PHONE, browser, missing
 from kernode.viz.explorer import app
+from tasks import number_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
@@ -289,3 +290,24 @@ def test_light_and_dark_can_be_switched(page):
     page.wait(".panel h2", "cora")
     assert page.script("return document.documentElement.dataset.theme") == "dark"
     page.script("localStorage.clear()")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_a_regressor_is_explored_as_well(size, cache, window):
+    with running(number_model()) as address:
+        window.prefer("light")
+        show(window, address, "#node=house%2019", size)
+        window.wait(".panel h2", "house 19")
+        assert "conformal" in window.text("#glance-interval")
+        assert "not known" in window.text("#glance-known")
+        assert window.barriers() == []
+        window.script("document.querySelector('.panel details summary').click()")
+        window.script("document.querySelector('details .ticks input[type=checkbox]').click()")
+        window.script("document.querySelector('details form').requestSubmit()")
+        assert "instead of" in window.wait("#changed-number").text
+        show(window, address, "#new", size)
+        window.wait(".panel h2", "New node")
+        window.script("document.querySelector('.panel form').requestSubmit()")
+        window.wait("#new-number", "price")
+        assert window.script("return document.documentElement.scrollWidth") <= size[0]
+        assert window.complaints() == []

@@ -29,6 +29,9 @@ OutTableOption = Annotated[
 ]
 
 
+_TASKS = {"model": "classes", "node regressor": "numbers", "link predictor": "links"}  # by kind
+
+
 @dataclass(frozen=True)
 class Opened:
     """A model on a graph."""
@@ -120,7 +123,7 @@ class ModelOptions(SetOptions):
     def open(self, *tasks: str, new_nodes: list[str] | None = None, new_edges: str | None = None) -> Opened:
         """Read both files, and let new nodes and edges arrive at the graph that the model learned from.
 
-        ``tasks``: what the model may be of, "classes" (the default) or "links".
+        ``tasks``: what the model may be of, "classes" (the default), "numbers" or "links".
         """
         from kernode.estimators.load import as_estimator
         from kernode.graph import positions
@@ -128,7 +131,7 @@ class ModelOptions(SetOptions):
         from kernode.tasks.classes.model import NodeModel
 
         model, device = read_model(self.model), str(self.part("run").options().device)
-        task = "classes" if isinstance(model, NodeModel) else "links"
+        task = _TASKS[model.kind]
         if task not in (tasks or ("classes",)):
             sentence = f"{self.model} is a model of {task}. Give a model of {(tasks or ('classes',))[0]}."
             raise InputError(sentence, "wrong-file", path=self.model)

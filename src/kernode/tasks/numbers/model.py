@@ -186,6 +186,11 @@ class NumbersOnGraph(ModelOnGraph):
         """g of every node, whose dot products are K where one of both has a known number: 1 × n × m."""
         return self.posterior.vectors[None]
 
+    @property
+    def landmarks(self) -> tuple[np.ndarray, ...]:
+        """Nodes on which g depends besides the parameters."""
+        return (self.model.train if self.model.inducing is None else self.model.inducing,)
+
     @cached_property
     def kernel(self) -> NodeKernel:
         """K(u, v), by the fitted hyperparameters."""

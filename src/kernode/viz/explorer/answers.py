@@ -1,4 +1,4 @@
-"""The addresses under /api: class, similar nodes, explanations; the same for a changed graph.
+"""The addresses under /api: class or number, similar nodes, explanations; the same for a changed graph.
 
 Nothing is stored: a graph is a value, and a changed one is dropped after the answer.
 """
@@ -26,6 +26,8 @@ from kernode.graph import Graph, positions
 from kernode.graph.edits import Edit
 from kernode.graph.neighbourhoods import spheres
 from kernode.io.tables import extend
+from kernode.viz.explorer import numbers
+from kernode.viz.explorer.numbers import NumberState
 from kernode.viz.explorer.state import ExplorerState, matching
 
 _NEIGHBOURS = 200  # of a node that are listed
@@ -77,9 +79,8 @@ class Error(BaseModel):
     error: str
 
 
-async def _state(request: Request) -> ExplorerState:
-    state: ExplorerState = request.app.state.explorer
-    return state
+async def _state(request: Request) -> Any:
+    return request.app.state.explorer
 
 
 async def _known_parameters(request: Request) -> None:
@@ -90,7 +91,7 @@ async def _known_parameters(request: Request) -> None:
             raise HTTPException(422, f"{name}: extra inputs are not permitted")
 
 
-State = Annotated[ExplorerState, Depends(_state)]
+State = Annotated[Any, Depends(_state)]  # of classes or of numbers
 Answer = dict[str, Any]
 api = APIRouter(
     prefix="/api",
@@ -104,7 +105,7 @@ api = APIRouter(
 
 @api.get("/model")
 async def model(state: State) -> Answer:
-    """The model, its graph and its classes."""
+    """The model, its graph and its classes, or ranges of its numbers."""
     return state.description
 
 
@@ -116,7 +117,7 @@ def names(state: State) -> list[str]:
 
 @api.get("/layout", response_class=Response, description=ExplorerState.picture.__doc__)
 async def layout(state: State) -> Response:
-    """The place and the class of every node."""
+    """The place and the class of every node, or the range of its number."""
     return Response(state.picture, media_type="application/octet-stream")
 
 
@@ -135,7 +136,7 @@ def features(state: State, search: Text = "", limit: Limit = 10) -> Answer:
 
 @api.get("/node")
 def node(state: State, name: Name) -> Answer:
-    """A node: the probability of each class, its neighbours and features."""
+    """A node: the probability of each class, or its number with an interval; its neighbours and features."""
     at = state.find(name)
     around = _around(state.graph, at)
     row: Any = state.graph.features[[at]]
@@ -144,12 +145,19 @@ def node(state: State, name: Name) -> Answer:
     largest = there[np.argsort(-np.abs(row[there]), kind="stable")[:_FEATURES]].tolist()
     return {
         **state.node(at),
-        "chances": _chances(state, state.chances[at]),
+        **_predicted(state, at),
         "degree": len(around),
         "neighbours": [state.node(int(one)) for one in around[:_NEIGHBOURS]],
         "features": [{**state.features[i], "value": float(row[i])} for i in largest],
         "feature_count": len(there),
     }
+
+
+def _predicted(state: Any, at: int) -> Answer:
+    """Return the probabilities of a node, or its number."""
+    if isinstance(state, NumberState):
+        return numbers.node_answer(state, at)
+    return {"chances": _chances(state, state.chances[at])}
 
 
 def _chances(state: ExplorerState, values: Any) -> list[Answer]:
@@ -163,6 +171,8 @@ def similar(
     state: State, name: Name, k: Count = 10, of_class: Text | None = None, unlisted: Unlisted = False
 ) -> Answer:
     """The nodes most similar to one, by K on vectors of length 1."""
+    if isinstance(state, NumberState):
+        numbers.refuse_classes({"of_class": of_class})
     at = state.find(name)
     among = restricted(state.by_position.graph, None, of_class, unlisted=unlisted)
     (found,) = state.by_position.kernel.similar(positions([at]), k, among=among)
@@ -177,8 +187,14 @@ def similar(
 def explain(
     state: State, name: Name, top: Top = 10, of_class: Text | None = None, against: Text | None = None
 ) -> Answer:
-    """Why a node has its class: contributions of neighbours, hops and features to its lead over another."""
+    """Why a node has its class: contributions of neighbours, hops and features to its lead over another.
+
+    Of numbers: the contributions of known numbers, and of features and edges.
+    """
     at = state.find(name)
+    if isinstance(state, NumberState):
+        numbers.refuse_classes({"of_class": of_class, "against": against})
+        return {"node": state.node(at), **numbers.explanation(state, at, top)}
     if of_class is not None and of_class == against:
         raise InputError(f"{of_class!r} is both classes. Give another class for against.", "conflict")
     classes = (_class(state, of_class), _class(state, against))
@@ -203,15 +219,17 @@ def _explanation(state: ExplorerState, found: Any, at: int, graph: Graph | None 
 @api.get("/pair")
 def pair(state: State, name: Name, other: Name, top: Top = 10) -> Answer:
     """Why two nodes are similar: K(u, v) as a sum over pairs of neighbours."""
+    if isinstance(state, NumberState):
+        raise InputError(f"{numbers.NO_PAIR} See /api/kernel.", "unsupported")
     one, two = state.find(name), state.find(other)
     found = explain_pair(state.by_position, one, two, top)
-    numbers = ("left_hops", "right_hops", "value", "spread")
+    ends = ("left_hops", "right_hops", "value", "spread")
     return {
         "node": state.node(one),
         "other": state.node(two),
         **_fields(found, "kernel", "similarity", "spread", "rest", "rest_count", "held"),
         "pairs": [
-            {"left": state.node(part.left), "right": state.node(part.right), **_fields(part, *numbers)}
+            {"left": state.node(part.left), "right": state.node(part.right), **_fields(part, *ends)}
             for part in found.pairs
         ],
         "neighbours": [_neighbours(state, shown) for shown in found.neighbours],
@@ -226,12 +244,12 @@ def kernel(state: State, name: Name, other: Name) -> Answer:
     learned = state.by_position.kernel
     (value,) = learned.pairs(positions([one]), positions([two])).tolist()
     ends = {"node": state.node(one), "other": state.node(two)}
-    return {**ends, "kernel": repr(learned.base), "similarity": value}
+    return {**ends, "kernel": state.description["kernel"], "similarity": value}
 
 
 @api.post("/what-if")
 def change(state: State, request: WhatIf) -> Answer:
-    """A node's class with other edges or features; nothing is stored."""
+    """A node's class or number with other edges or features; nothing is stored."""
     at, graph = state.find(request.name), state.graph
     if not (request.add or request.remove or request.features or request.columns):
         raise InputError("nothing changes. Give edges to add or to remove, features, or columns.", "missing")
@@ -240,6 +258,9 @@ def change(state: State, request: WhatIf) -> Answer:
         tuple((at, state.find(one)) for one in request.remove),
         changed_features(graph, at, request.features, request.columns),
     )
+    if isinstance(state, NumberState):
+        answer = numbers.changed(state, at, edit)
+        return {"node": state.node(at), **answer, "notes": _weight_notes(state, request.add)}
     with warnings.catch_warnings(action="ignore"):  # the answer has notes
         found = what_if(state.on, at, edit)
     return {
@@ -254,7 +275,7 @@ def change(state: State, request: WhatIf) -> Answer:
 
 @api.post("/new-node")
 def new_node(state: State, request: NewNode) -> Answer:
-    """The class of a node that is not in the graph; nothing is stored."""
+    """The class or number of a node that is not in the graph; nothing is stored."""
     graph, n, name = state.graph, state.graph.n_nodes, request.name
     if name in state.node_names:
         sentence = f"a node of {graph.name!r} is called {name!r} already. Give the new one another name."
@@ -264,6 +285,9 @@ def new_node(state: State, request: NewNode) -> Answer:
         raise InputError("a neighbour of the new node is listed twice. List each once.", "duplicate")
     with warnings.catch_warnings(action="ignore"):  # the answer has notes
         larger = _extended(graph, request, ends)
+        notes = [*larger.notes[len(graph.notes) :], *_weight_notes(state, request.edges)]
+        if isinstance(state, NumberState):
+            return {"name": name, "notes": notes, **numbers.arrived(state, larger, request.k)}
         on = state.on.extended(larger)
         likely = _chances(state, on.calibrated(np.array([n]))[0])
         bare = replace(on, graph=replace(larger, node_names=None), known_g=on.g, prepared=None)
@@ -278,7 +302,7 @@ def new_node(state: State, request: NewNode) -> Answer:
         "chances": likely,
         "class": likely[0]["class"],
         "similar": [{**state.node(one), "similarity": value} for one, value in found],
-        "notes": [*larger.notes[len(graph.notes) :], *_weight_notes(state, request.edges)],
+        "notes": notes,
         "explanation": why,
     }
 
@@ -377,7 +401,7 @@ def _extended(graph: Graph, new: NewNode, ends: list[int]) -> Graph:
     return extend(graph, nodes, edges if ends else None)
 
 
-def _weight_notes(state: ExplorerState, new_edges: Sequence[str]) -> list[str]:
+def _weight_notes(state: Any, new_edges: Sequence[str]) -> list[str]:
     weights = state.graph.adjacency.data
     if not new_edges or (weights == 1).all():
         return []

@@ -20,9 +20,11 @@ from starlette.staticfiles import StaticFiles
 
 from kernode.errors import InputError, KernodeError
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
+from kernode.tasks.numbers.model import NumbersOnGraph
 from kernode.version import __version__
 from kernode.viz.explorer.answers import api
 from kernode.viz.explorer.middleware import Access, check_token, log
+from kernode.viz.explorer.numbers import NumberState
 from kernode.viz.explorer.state import ExplorerState
 from kernode.viz.layout import Layout
 
@@ -32,13 +34,13 @@ _NOT_JSON = "the body is not JSON. Send an object."
 
 
 def app(
-    on: NodeModelOnGraph,
+    on: NodeModelOnGraph | NumbersOnGraph,
     *,
     token: str | None = None,
     hosts: Collection[str] | None = LOOPBACK,
     layout: Layout = "tsne",
     root_path: str = "",
-    reload: Callable[[], NodeModelOnGraph] | None = None,
+    reload: Callable[[], NodeModelOnGraph | NumbersOnGraph] | None = None,
 ) -> FastAPI:
     """Return the explorer of a model on a graph as an ASGI application.
 
@@ -58,7 +60,7 @@ def app(
         def load() -> None:
             assert reload is not None
             try:
-                app.state.explorer = ExplorerState.of(reload(), layout=layout).prepared()
+                app.state.explorer = _state(reload(), layout)
                 log.info("the model was read again")
             except KernodeError as error:
                 log.error("the model was not read again, and the old one stays: %s", error)
@@ -82,7 +84,7 @@ def app(
         # Requests are reported in /metrics alone: addresses name nodes.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    found.state.explorer = ExplorerState.of(on, layout=layout).prepared()
+    found.state.explorer = _state(on, layout)
     found.include_router(api)
     found.mount("/static", StaticFiles(directory=_FOLDER))
     _add_pages(found)
@@ -90,6 +92,12 @@ def app(
     found.add_middleware(GZipMiddleware, compresslevel=4)
     found.add_middleware(Access, token=token, hosts=hosts)
     return found
+
+
+def _state(on: NodeModelOnGraph | NumbersOnGraph, layout: Layout) -> ExplorerState | NumberState:
+    if isinstance(on, NumbersOnGraph):
+        return NumberState.of(on, layout=layout).prepared()
+    return ExplorerState.of(on, layout=layout).prepared()
 
 
 def _add_pages(app: FastAPI) -> None:

@@ -14,7 +14,7 @@ from kernode.explain.explain import explain_node
 from kernode.explain.parts import feature_names
 from kernode.explain.what_if import require_new_graphs
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
-from kernode.viz.evaluation import EvaluationData
+from kernode.viz.evaluation import EvaluationData, NodesInPlane
 from kernode.viz.layout import node_positions
 
 _LISTED = 200  # values of a category that a form offers
@@ -33,18 +33,8 @@ def matching(names: list[str], part: str, limit: int) -> list[int]:
     return [i for i, _ in found[:limit]]
 
 
-class ExplorerState(EvaluationData):
-    """Probabilities of all nodes, their coordinates and their names."""
-
-    @cached_property
-    def points(self) -> np.ndarray:
-        """Coordinates of every node, by all replicas: n × 2, within [−1, 1]."""
-        return node_positions(self.on, self.layout)
-
-    @cached_property
-    def by_position(self) -> NodeModelOnGraph:
-        """The model on the graph without names: results identify nodes by position."""
-        return replace(self.on, graph=replace(self.graph, node_names=None), known_g=self.on.g, prepared=None)
+class ExplorerNodes(NodesInPlane):
+    """Names of nodes and features, for any model."""
 
     @cached_property
     def node_names(self) -> list[str]:
@@ -64,6 +54,55 @@ class ExplorerState(EvaluationData):
             raise InputError(f"{missing}. Search for a part of the name.", "unknown", what="node", name=shown)
         return self._positions[name]
 
+    @cached_property
+    def features(self) -> list[dict[str, str | None]]:
+        """Name of each column of X, and its unit if it was computed from a table."""
+        names, encoding = feature_names(self.graph), self.graph.encoding
+        units = [None] * len(names) if encoding is None else encoding.feature_units
+        return [{"name": name, "unit": unit} for name, unit in zip(names, units, strict=True)]
+
+    @property
+    def columns(self) -> list[dict[str, Any]] | None:
+        """Columns of a new node for a graph from tables; None: it has feature numbers."""
+        encoding = self.graph.encoding
+        return None if encoding is None else [
+            {"name": one.name, "kind": one.kind, "values": list(getattr(one, "values", ()))[:_LISTED]}
+            for one in encoding.columns
+        ]  # fmt: skip
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The graph, as the page shows it first."""
+        graph = self.graph
+        return {
+            "graph": graph.name,
+            "nodes": graph.n_nodes,
+            "unlisted": graph.n_unlisted,
+            "edges": graph.n_edges,
+            "features": graph.n_features,
+            "named": graph.node_names is not None,
+        }
+
+    @property
+    def places(self) -> np.ndarray:
+        """Coordinates of every node, from 0 to 65535: n × 2."""
+        steps = np.round((self.points.astype(np.float64) + 1) / 2 * _STEPS)
+        return steps.clip(0, _STEPS).astype("<u2")
+
+
+class ExplorerState(EvaluationData, ExplorerNodes):
+    """Probabilities of all nodes, their coordinates and their names."""
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Coordinates of every node, by all replicas: n × 2, within [−1, 1]."""
+        return node_positions(self.on, self.layout)
+
+    @cached_property
+    def by_position(self) -> NodeModelOnGraph:
+        """The model on the graph without names: results identify nodes by position."""
+        return replace(self.on, graph=replace(self.graph, node_names=None), known_g=self.on.g, prepared=None)
+
     @property
     def model_classes(self) -> tuple[str, ...]:
         """Names of the model's c classes."""
@@ -77,13 +116,6 @@ class ExplorerState(EvaluationData):
     def predicted(self) -> np.ndarray:
         """The class that ``predict`` gives every node: n."""
         return self.model.decided(self.chances)
-
-    @cached_property
-    def features(self) -> list[dict[str, str | None]]:
-        """Name of each column of X, and its unit if it was computed from a table."""
-        names, encoding = feature_names(self.graph), self.graph.encoding
-        units = [None] * len(names) if encoding is None else encoding.feature_units
-        return [{"name": name, "unit": unit} for name, unit in zip(names, units, strict=True)]
 
     @cached_property
     def no_explanation(self) -> str | None:
@@ -122,22 +154,13 @@ class ExplorerState(EvaluationData):
     @cached_property
     def description(self) -> dict[str, Any]:
         """What the page shows first."""
-        graph, model = self.graph, self.model
+        model = self.model
         method: Any = model.method
         known = np.bincount(self.known[self.known >= 0], minlength=len(self.class_names))
         predicted = np.bincount(self.predicted, minlength=len(self.class_names))
-        # Columns of a new node for a graph from tables; None: it has feature numbers.
-        columns = None if graph.encoding is None else [
-            {"name": one.name, "kind": one.kind, "values": list(getattr(one, "values", ()))[:_LISTED]}
-            for one in graph.encoding.columns
-        ]  # fmt: skip
         return {
-            "graph": graph.name,
-            "nodes": graph.n_nodes,
-            "unlisted": graph.n_unlisted,
-            "edges": graph.n_edges,
-            "features": graph.n_features,
-            "named": graph.node_names is not None,
+            "task": "classes",
+            **self.sizes,
             "variant": model.variant,
             "map": repr(getattr(method, "map", None)),
             "kernel": repr(method.kernel),
@@ -150,7 +173,7 @@ class ExplorerState(EvaluationData):
             "model_classes": list(self.model_classes),
             "no_explanation": self.no_explanation,
             "no_change": self.no_change,
-            "columns": columns,
+            "columns": self.columns,
         }
 
     @cached_property
@@ -161,12 +184,11 @@ class ExplorerState(EvaluationData):
         n known classes counted from 1, 0 where not known (uint16), n chances of the predicted class from 0 to
         255 (uint8).
         """
-        places = np.round((self.points.astype(np.float64) + 1) / 2 * _STEPS).clip(0, _STEPS)
         sure = np.round(self.chances.max(axis=1) * 255)
         return b"".join(
             (
                 struct.pack("<II", len(self.points), len(self.class_names)),
-                places.astype("<u2").tobytes(),
+                self.places.tobytes(),
                 self.predicted.astype("<u2").tobytes(),
                 (self.known + 1).astype("<u2").tobytes(),
                 sure.astype(np.uint8).tobytes(),

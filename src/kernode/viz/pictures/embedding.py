@@ -7,13 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from kernode.viz.canvas import INK, QUIET, Axes, class_groups, class_label, html_label, readable, rounded
+from kernode.viz.canvas import (
+    INK,
+    QUIET,
+    Axes,
+    class_groups,
+    class_label,
+    html_label,
+    plane_axes,
+    plane_layout,
+    readable,
+    rounded,
+)
 from kernode.viz.evaluation import PARTS, TEST, EvaluationData
 from kernode.viz.pictures import Chart, Picture
 
-_PLANES = {"tsne": "t-SNE", "pca": "PCA"}
+PLANES = {"tsne": "t-SNE", "pca": "PCA"}
 _LEGEND = {"frameon": False, "fontsize": 7, "handletextpad": 0.2, "columnspacing": 0.9, "labelspacing": 0.3}
-_BY_WEBGL = 3000  # nodes from which WebGL draws
+BY_WEBGL = 3000  # nodes from which WebGL draws
 
 
 @dataclass(frozen=True)
@@ -58,15 +69,14 @@ def _draw(axes: Axes, data: Embedding) -> None:
         handles.append(Line2D([], [], color=QUIET, label="test node", **look, **edge))
     columns = 2 if max(len(str(handle.get_label())) for handle in handles) > 12 else 3
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=columns, **_LEGEND)
-    x, y = np.maximum(np.abs(data.points).max(axis=0), 0.5) + 0.05  # a plane may be flat
-    axes.set(xlim=(-x, x), ylim=(-y, y), aspect="equal", xticks=[], yticks=[])
-    layout, of = _PLANES[data.evaluation.layout], data.evaluation.shown_runs
+    plane_axes(axes, data.points)
+    layout, of = PLANES[data.evaluation.layout], data.evaluation.shown_runs
     axes.set_xlabel(f"{layout} of $\\bar{{K}}$, {of}", color=QUIET, fontsize=7.5)
 
 
 def _chart(data: Embedding) -> Chart:
     texts = np.array(_hover(data), dtype=object)
-    kind = "scattergl" if len(data.nodes) > _BY_WEBGL else "scatter"
+    kind = "scattergl" if len(data.nodes) > BY_WEBGL else "scatter"
     traces: list[dict[str, Any]] = []
     for name, colour, here in class_groups(data.classes, data.evaluation.class_names):
         name = html_label(readable(name), 28)
@@ -90,15 +100,8 @@ def _chart(data: Embedding) -> Chart:
             },
         }
         traces.append(own | trace)
-    hidden = {"visible": False, "fixedrange": False}
-    layout = {
-        "xaxis": hidden,
-        "yaxis": hidden | {"scaleanchor": "x"},
-        "legend": {"orientation": "h", "y": -0.02, "yanchor": "top", "itemsizing": "constant"},
-        "margin": {"l": 4, "r": 4, "t": 8, "b": 8},
-        "hovermode": "closest",
-        "dragmode": "zoom",
-    }
+    legend = {"orientation": "h", "y": -0.02, "yanchor": "top", "itemsizing": "constant"}
+    layout = plane_layout(legend=legend)
     return {"data": traces, "layout": layout, "height": 560, "ratio": 1.35, "of": data.evaluation.shown_runs}
 
 

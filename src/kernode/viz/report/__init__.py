@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,42 +23,32 @@ from kernode.tasks.classes.model import describe_hop_weights
 from kernode.version import versions
 from kernode.viz.canvas import readable, shortened, signed
 from kernode.viz.evaluation import EvaluationData
-from kernode.viz.pictures import NAMES, Chart, Picture, find_picture
+from kernode.viz.report.page import LONGEST, PageContents
 
-_LONGEST = 60  # characters of a name
 _LEAST = 0.005  # a smaller part would be shown as 0.00
 _UNSURE = 10  # nodes listed, and doubtful labels
 
 
 @dataclass(frozen=True)
-class Contents:
-    """A model on a graph, for one page."""
+class Contents(PageContents):
+    """A model of classes on a graph, for one page."""
+
+    template: ClassVar = "classes.html"
 
     evaluation: EvaluationData
     notes: tuple[str, ...] = ()  # what was done to its tables
 
-    @cached_property
-    def pictures(self) -> list[tuple[Picture, Chart | str]]:
-        """Every picture in the order of the report, as a chart or the reason why it does not apply."""
-        found: list[tuple[Picture, Chart | str]] = []
-        for done, name in enumerate(NAMES):
-            report_progress("pictures", done, len(NAMES))
-            one = find_picture(name)
-            try:
-                found.append((one, one.chart(one.data(self.evaluation, **one.chart_settings))))
-            except InputError as error:
-                found.append((one, str(error)))
-        return found
+    @property
+    def lead(self) -> str:
+        """What the page is about."""
+        model = self.evaluation.model
+        of = model.variant or model.method.title
+        return f"A kernel on the nodes of a graph, {of}: accuracy, calibration and explanations."
 
     @property
-    def charts(self) -> dict[str, Chart]:
-        """Pictures that apply, by name."""
-        return {one.name: chart for one, chart in self.pictures if not isinstance(chart, str)}
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        """Pictures that do not apply, and why."""
-        return {one.name: why for one, why in self.pictures if isinstance(why, str)}
+    def hops(self) -> str:
+        """Hop weights in words."""
+        return describe_hop_weights(self.evaluation.model)
 
     @cached_property
     def figures(self) -> dict[str, Any] | None:
@@ -101,18 +91,16 @@ class Contents:
         except InputError as error:
             return {"doubtful_labels": [], "without_doubtful_labels": str(error)}
         for row in rows:
-            row["node"] = shortened(str(row["node"]), _LONGEST)
+            row["node"] = shortened(str(row["node"]), LONGEST)
             for name in ("label", "predicted"):
-                row[name] = shortened(names[row[name]], _LONGEST)
+                row[name] = shortened(names[row[name]], LONGEST)
         return {"doubtful_labels": rows, "without_doubtful_labels": None}
 
     @property
     def facts(self) -> dict[str, str]:
         """The model and its graph."""
         graph, parts, model = self.evaluation.graph, self.evaluation.parts, self.evaluation.model
-        unlisted = f" ({graph.n_unlisted:,} that only edges mention)" if graph.n_unlisted else ""
-        sizes = f"{graph.n_nodes:,} nodes{unlisted}, {graph.n_edges:,} edges, {graph.n_features:,} features"
-        lines = dict(model.summary())
+        sizes, lines = self.sizes, dict(model.summary())
         lines.pop("hop weights", None)
         if graph.fingerprint == model.fingerprint:
             lines["graph"] = f"{model.dataset}: {sizes}, {len(model.classes)} classes"
@@ -180,7 +168,7 @@ class Contents:
         if self.figures is None:
             return []
         rows, counts = self.figures["classes"], self.figures["confusion"]
-        names = [shortened(readable(str(one["class"])), _LONGEST) for one in rows]
+        names = [shortened(readable(str(one["class"])), LONGEST) for one in rows]
         found = []
         for i, one in enumerate(rows):
             others = [0 if j == i else count for j, count in enumerate(counts[i])]
@@ -199,24 +187,6 @@ class Contents:
         r = len(self.evaluation.model.seeds)
         of = f"{r} replicas together" if figures["ensemble"] else f"mean of {r} replicas"
         return figures | (figures["ensemble"] or {}) | {"of": of if r > 1 else ""}
-
-    @property
-    def settings(self) -> dict[str, str]:
-        """Every setting of the method and the training."""
-        model = self.evaluation.model
-        parts = {name: getattr(model.method, name, None) for name in ("map", "kernel", "loss")}
-        found = {name: repr(part) for name, part in parts.items() if part is not None}
-        found = found or {"method": repr(model.method)}
-        found |= {"training": repr(model.training), "precision": f"{model.precision} bits"}
-        return found | {"fingerprint of the graph": model.fingerprint}
-
-    @property
-    def input_notes(self) -> list[str]:
-        """What was done to rows and columns of the input, when training and now."""
-        model = self.evaluation.model
-        columns = [] if model.encoding is None else list(model.encoding.describe())
-        rows = [str(repair) for repair in model.repairs]
-        return list(dict.fromkeys([*rows, *columns, *self.notes]))
 
     def to_json(self) -> dict[str, Any]:
         """Return the scores as plain values."""
@@ -253,7 +223,7 @@ def _unsure_node(evaluation: EvaluationData, node: int, parts: tuple[Part, ...])
     first, *others = np.argsort(-chances, kind="stable").tolist()
     by_sign = [[_described(part) for part in parts if sign * part.value >= _LEAST] for sign in (1, -1)]
     return {
-        "node": shortened(evaluation.names([node])[0], _LONGEST),
+        "node": shortened(evaluation.names([node])[0], LONGEST),
         "answer": names[first],
         "chance": round(100 * float(chances[first]), 2),
         "next_answer": names[others[0]] if others else None,
@@ -272,7 +242,14 @@ def _described(part: Part) -> str:
         *([] if part.known_class is None else [readable(str(part.known_class))]),
     ]
     about += [f"by {' and '.join(words)}"] if words else []
-    return f"{shortened(str(part.name), _LONGEST)} ({', '.join(about)}) {signed(part.value, 2, '+')}"
+    return f"{shortened(str(part.name), LONGEST)} ({', '.join(about)}) {signed(part.value, 2, '+')}"
+
+
+def contents_of(evaluation: Any, notes: tuple[str, ...] = ()) -> PageContents:
+    """Return the page of a model of classes or of numbers."""
+    from kernode.viz.report.numbers import NumberContents
+
+    return (Contents if isinstance(evaluation, EvaluationData) else NumberContents)(evaluation, notes)
 
 
 def plotly_script() -> str:
@@ -286,30 +263,29 @@ def plotly_script() -> str:
     return str(get_plotlyjs())
 
 
-def write_report(contents: Contents, path: Path) -> int:
+def write_report(contents: PageContents, path: Path) -> int:
     """Write the page and return its size in bytes."""
     page = render(contents, f"kernode report: {contents.evaluation.model.dataset}").encode()
     write_whole(path, page)
     return len(page)
 
 
-def render(contents: Contents, title: str) -> str:
+def render(contents: PageContents, title: str) -> str:
     """Return the page."""
     script = plotly_script()
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     report_progress("page", 0, 1)
     here = files("kernode.viz.report")
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        loader=FunctionLoader(lambda name: (here / name).read_text(encoding="utf-8")),
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     environment.filters["readable"] = readable
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
-    return template.render(
+    return environment.get_template(contents.template).render(
         title=title,
         contents=contents,
-        hops=describe_hop_weights(contents.evaluation.model),
         style=(here / "style.css").read_text(encoding="utf-8"),
         program=(here / "charts.js").read_text(encoding="utf-8"),
         plotly=script,

@@ -11,10 +11,12 @@
   };
   var scales = {
     light: {
+      values: [[0, "#440154"], [0.27, "#3b528b"], [0.54, "#21918c"], [0.81, "#5ec962"], [1, "#c5d627"]],
       diverging: [[0, "#2166ac"], [0.25, "#92c5de"], [0.5, "#f7f7f7"], [0.75, "#f4a582"], [1, "#b2182b"]],
       sequential: [[0, "#f5f9fd"], [0.3, "#cfe1f2"], [0.55, "#93c0e2"], [0.65, "#3a80b8"], [1, "#08407a"]]
     },
     dark: {
+      values: [[0, "#6a5acd"], [0.27, "#4a86c5"], [0.54, "#2fb3a6"], [0.81, "#8ed95c"], [1, "#fdf28a"]],
       diverging: [[0, "#5aa9f0"], [0.25, "#28507a"], [0.5, "#1a1e25"], [0.75, "#8a3434"], [1, "#ff7b6b"]],
       sequential: [[0, "#1a2029"], [0.25, "#1f3a5c"], [0.6, "#2a5d94"], [1, "#3576b5"]]
     }
@@ -36,6 +38,9 @@
     copy.data.forEach(function (trace) {
       if (trace.type === "scattergl" && !gl) { trace.type = "scatter"; }
       if (trace.type === "heatmap") { trace.colorscale = scales[dark.matches ? "dark" : "light"][chart.scale]; }
+      if (trace.marker && Array.isArray(trace.marker.color)) {
+        trace.marker.colorscale = scales[dark.matches ? "dark" : "light"][chart.scale];
+      }
       ["marker", "line", "error_y"].forEach(function (part) {
         var own = trace[part];
         if (own && dark.matches && lighter[own.color]) { own.color = lighter[own.color]; }

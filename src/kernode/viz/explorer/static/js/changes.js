@@ -2,6 +2,7 @@
 
 import { post } from "./api.js";
 import { count, el, fold, percent, swatch } from "./dom.js";
+import { changedNumber, newNumber } from "./numbers.js";
 import { chancesTable, featuresTable, neighbourhood, neighboursTable, similarTable } from "./parts.js";
 import { featurePicker, nodePicker, numberOrText } from "./picker.js";
 
@@ -22,6 +23,7 @@ export function whatIf(node, context) {
     const remove = kept.filter((one) => !one.box.checked).map((one) => one.name);
     await attempt(answer, async () => {
       const found = await post("what-if", { name: node.name, add: added.names(), remove, features });
+      if (model.task === "numbers") return changedNumber(found, model);
       const said = found.was === found.becomes ? [`The class would still be `, el("b", {}, found.becomes), "."] : ["The class would be ", el("b", {}, found.becomes), ` instead of ${found.was}.`];
       return el("div", { class: "answer" }, el("p", {}, said), chancesTable(found.after, numberOf, 5, found.before), found.notes.map((note) => el("p", { class: "muted" }, note)));
     });
@@ -60,19 +62,19 @@ export function newPanel(_, context) {
     await attempt(answer, async () => {
       const found = await post("new-node", body);
       map.mark([], found.similar.map((one) => one.index));
-      return classified(found, model, numberOf);
+      return model.task === "numbers" ? newNumber(found, model, numberOf) : classified(found, model, numberOf);
     });
   };
   return [
     el("div", {}, el("p", { class: "kicker" }, "Not in the graph"), el("h2", {}, "New node")),
-    el("p", { class: "muted" }, "Enter features and neighbours to predict a class. Nothing is stored or trained."),
+    el("p", { class: "muted" }, `Enter features and neighbours to predict ${model.task === "numbers" ? `the ${model.target}` : "a class"}. Nothing is stored or trained.`),
     el("form", { onsubmit: ask },
       el("label", { class: "field" }, "Name", name),
       el("fieldset", {}, el("legend", {}, "Edges to"), edges.field),
       model.columns
         ? columns.map(({ column, input }) => el("label", { class: "field" }, `${column.name} (${column.kind})`, input))
         : el("fieldset", {}, el("legend", {}, "Features; all others are 0"), features.field),
-      el("div", { class: "buttons" }, el("button", { class: "main", type: "submit" }, "Classify"))),
+      el("div", { class: "buttons" }, el("button", { class: "main", type: "submit" }, model.task === "numbers" ? "Predict" : "Classify"))),
     answer,
   ];
 }

@@ -37,6 +37,10 @@ const digits = (size) => (size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.001 || size
 
 export const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits(Math.abs(value)))}`;
 
+export const plain = (value) => String(Number(value.toPrecision(4))).replace("-", "−");
+
+export const plainSigned = (value) => (value < 0 ? plain(value) : `+${plain(value)}`);
+
 // As exact as the value that it belongs to.
 export const plusMinus = (spread, value) => `± ${spread.toFixed(digits(Math.abs(value)))}`;
 
@@ -62,12 +66,30 @@ export const isDark = () => {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 };
 
+// Ranges of numbers have colours in an order, as in reports: dark to bright, on dark pages without the darkest.
+const RAMP = ["#440154", "#3b528b", "#21918c", "#5ec962", "#c5d627"];
+const RAMP_ON_DARK = ["#7a6ce0", "#4a86c5", "#2fb3a6", "#8ed95c", "#fdf28a"];
+let ranges = 0; // 0: classes
+
+export const useRanges = (number) => {
+  ranges = number;
+};
+
+function onRamp(at, stops) {
+  const place = at * (stops.length - 1);
+  const from = Math.min(Math.floor(place), stops.length - 2);
+  const [one, two] = [rgb(stops[from]), rgb(stops[from + 1])];
+  const mixed = one.map((value, i) => Math.round(value + (two[i] - value) * (place - from)));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
 export function colourOf(number, dark) {
   if (number < 0) return UNKNOWN[dark ? 1 : 0];
+  if (ranges) return onRamp(number / Math.max(1, ranges - 1), dark ? RAMP_ON_DARK : RAMP);
   return (dark ? ON_DARK : COLOURS)[number % COLOURS.length];
 }
 
-export const shapeOf = (number) => (number < 0 ? 0 : Math.floor(number / COLOURS.length) % SHAPES.length);
+export const shapeOf = (number) => (number < 0 || ranges ? 0 : Math.floor(number / COLOURS.length) % SHAPES.length);
 
 export const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 

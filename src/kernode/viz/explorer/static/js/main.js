@@ -2,8 +2,9 @@
 
 import { current, get, getPicture, go, toNode, toPair, Unreachable } from "./api.js";
 import { newPanel } from "./changes.js";
-import { el, recolour, theme } from "./dom.js";
+import { el, recolour, theme, useRanges } from "./dom.js";
 import { NodeMap } from "./map.js";
+import { numberPanel } from "./numbers.js";
 import { homePanel, nodePanel, pairPanel } from "./panels.js";
 import { combobox, findNodes, nodeOption } from "./picker.js";
 
@@ -63,7 +64,12 @@ async function start() {
     const [model, picture, { nodes: begin }] = await Promise.all([get("model"), getPicture(), get("nodes", { limit: 3 })]);
     const numbers = new Map(model.classes.map((one, number) => [one.name, number]));
     document.getElementById("graph").textContent = model.graph;
-    const map = new NodeMap(model.classes, async (index, compare) => {
+    const ofNumbers = model.task === "numbers";
+    if (ofNumbers) {
+      useRanges(model.classes.length);
+      VIEWS.node = numberPanel;
+    }
+    const map = new NodeMap(model.classes, ofNumbers ? model.target : "Class", async (index, compare) => {
       try {
         const name = (await named())[index];
         const { view, name: first } = current();

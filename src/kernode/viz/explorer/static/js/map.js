@@ -138,11 +138,11 @@ function drawMarks(canvas, camera, { chosen, others, hovered, aim }, place, name
 }
 
 export class NodeMap {
-  // choose(index, whether to compare): what happens when a point is clicked.
-  constructor(classes, choose) {
+  // legend: what the colours are. choose(index, whether to compare): what happens when a point is clicked.
+  constructor(classes, legend, choose) {
     const find = (id) => document.getElementById(id);
     [this.canvas, this.above, this.legend, this.said] = ["points", "marks", "legend", "map-said"].map(find);
-    Object.assign(this, { classes, choose, by: "predicted", only: -1, names: null });
+    Object.assign(this, { classes, title: legend, choose, by: "predicted", only: -1, names: null });
     this.marked = { chosen: [], others: [], hovered: -1, aim: false };
     this.camera = new Camera();
     this.scatter = new Scatter(this.canvas);
@@ -242,7 +242,7 @@ export class NodeMap {
         },
       }, swatch(number), el("span", {}, one.name), el("small", {}, count(one[this.by])))));
     const scrolled = this.legend.scrollTop;
-    this.legend.replaceChildren(el("div", { class: "head" }, el("label", { for: "colour-by" }, "Class"), by), el("ul", {}, rows));
+    this.legend.replaceChildren(el("div", { class: "head" }, el("label", { for: "colour-by" }, this.title), by), el("ul", {}, rows));
     this.legend.scrollTop = scrolled;
   }
 

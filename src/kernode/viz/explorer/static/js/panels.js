@@ -2,7 +2,7 @@
 
 import { get, go, toNode, toPair } from "./api.js";
 import { whatIf } from "./changes.js";
-import { count, el, fold, hopsAway, percent, plural, signed, swatch } from "./dom.js";
+import { count, el, fold, hopsAway, percent, plain, plural, signed, swatch } from "./dom.js";
 import { chancesTable, featuresTable, hopsTable, neighbourhood, neighboursTable, nodeLink, nodeNamed, pairsTable, similarTable } from "./parts.js";
 import { combobox, findNodes, nodeOption } from "./picker.js";
 
@@ -11,17 +11,18 @@ export function homePanel(_, { model, map, begin }) {
   document.title = `${model.graph} · kernode explorer`;
   const facts = [
     ["Graph", `${count(model.nodes)} nodes, ${count(model.edges)} edges, ${count(model.features)} features`],
-    ["Model", `${model.variant || "kernel"}, ${plural(model.runs, "replica")}`],
-    ["Map g", model.map],
+    ["Model", model.task === "numbers" ? model.variant : `${model.variant || "kernel"}, ${plural(model.runs, "replica")}`],
+    model.map === null ? ["Known", `${plural(model.known, "number")}: ${plain(model.mean)} ± ${plain(model.spread)}`] : ["Map g", model.map],
     ["Kernel", model.kernel],
   ];
+  const [what, group] = model.task === "numbers" ? [model.target, "a range"] : ["class", "a class name"];
   return [
     el("div", {}, el("p", { class: "kicker" }, "Graph"), el("h2", {}, model.graph)),
-    el("p", {}, "Every point is a node. Similar nodes, by the learned kernel, are near each other; the colour is the class."),
-    el("p", {}, "Choose one to see its class, its most similar nodes and an exact explanation: click a point, or search for a name ", el("kbd", {}, "/"), "."),
+    el("p", {}, "Every point is a node. Similar nodes, by the learned kernel, are near each other; the colour is the ", what, "."),
+    el("p", {}, "Choose one to see its ", what, ", its most similar nodes and an exact explanation: click a point, or search for a name ", el("kbd", {}, "/"), "."),
     el("p", { class: "buttons" }, begin.map((node) => el("a", { class: "button", href: toNode(node.name) }, node.name)), el("span", { class: "muted" }, "examples")),
     el("dl", { class: "facts" }, facts.map(([term, said]) => [el("dt", {}, term), el("dd", {}, said)])),
-    el("p", { class: "muted" }, "Shift-click a second point to compare two nodes. Click a class name below the map to highlight that class."),
+    el("p", { class: "muted" }, "Shift-click a second point to compare two nodes. Click ", group, " below the map to highlight its nodes."),
   ];
 }
 
@@ -85,7 +86,7 @@ function explained(node, found, { numberOf }) {
     found.held ? el("p", { class: "muted" }, found.held) : "");
 }
 
-function compareWith(node, { numberOf, lost }) {
+export function compareWith(node, { numberOf, lost }) {
   const { field } = combobox({
     label: "Compare with another node", placeholder: "Name of a node, or Shift-click one on the map",
     find: findNodes, shown: nodeOption(numberOf), lost, choose: (other) => go(toPair(node.name, other.name)),
@@ -97,7 +98,8 @@ function compareWith(node, { numberOf, lost }) {
 
 export async function pairPanel({ name, other }, context) {
   const { model, numberOf, map } = context;
-  const found = await get(model.no_explanation ? "kernel" : "pair", { name, other });
+  const without = model.no_pair ?? model.no_explanation;
+  const found = await get(without ? "kernel" : "pair", { name, other });
   const both = [found.node, found.other];
   map.mark(both.map((node) => node.index));
   document.title = `${name} and ${other} · ${model.graph} · kernode`;
@@ -109,7 +111,7 @@ export async function pairPanel({ name, other }, context) {
       both.map((node, i) => [el("dt", {}, i ? "v" : "u"), el("dd", {}, nodeNamed(node, numberOf), " ", el("span", { class: "muted" }, node.known_class ?? `${node.predicted_class} (predicted)`))])),
     el("p", { class: "buttons" }, el("a", { class: "button", href: toPair(other, name) }, "Swap"), el("span", { class: "muted" }, found.kernel)),
   ];
-  if (model.no_explanation) return [...top, el("p", { class: "muted" }, model.no_explanation)];
+  if (without) return [...top, el("p", { class: "muted" }, without)];
   return [
     ...top,
     el("section", {}, el("h3", {}, "By pairs of neighbours"), el("p", { class: "muted" }, "K is a sum over pairs: a neighbour of one node and a neighbour of the other."), pairsTable(found, numberOf)),

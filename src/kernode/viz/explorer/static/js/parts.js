@@ -5,7 +5,7 @@ import { colourOf, count, el, hopsAway, isDark, percent, plural, plusMinus, shor
 
 const meter = (share) => el("span", { class: "meter", "aria-hidden": "true" }, el("i", { style: { width: `${100 * share}%` } }));
 
-function signedMeter(value, largest) {
+export function signedMeter(value, largest) {
   const width = `${largest ? (50 * Math.abs(value)) / largest : 0}%`;
   return el("span", { class: "meter signed", "aria-hidden": "true" }, el("i", { class: value < 0 ? "takes" : "adds", style: { width } }));
 }
@@ -105,10 +105,11 @@ export function pairsTable(found, numberOf) {
   return el("table", { class: "rows" }, el("tbody", {}, rows, total("K", found.similarity, 1)));
 }
 
-export function similarTable(similar, numberOf, compare) {
+// about(node): what is said of it, next to its name.
+export function similarTable(similar, numberOf, compare, about = () => "") {
   const rows = similar.map((node) =>
     el("tr", {},
-      el("td", { class: "grow" }, nodeNamed(node, numberOf)),
+      el("td", { class: "grow" }, nodeNamed(node, numberOf), " ", el("small", {}, about(node))),
       el("td", {}, meter(Math.max(0, node.similarity))),
       el("td", { class: "number" }, node.similarity.toFixed(3)),
       compare ? el("td", { class: "number" }, el("a", { href: compare(node.name), "aria-label": `Why similar to ${node.name}` }, "why")) : ""));
