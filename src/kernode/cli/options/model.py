@@ -29,6 +29,9 @@ OutTableOption = Annotated[
 ]
 
 
+_TASKS = {"model": "classes", "node regressor": "numbers", "link predictor": "links"}  # by kind
+
+
 @dataclass(frozen=True)
 class Opened:
     """A model on a graph."""
@@ -50,6 +53,25 @@ class Opened:
     def on(self) -> Any:
         """The estimator's model on the graph."""
         return self.model._on()
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the model predicts numbers."""
+        from kernode.estimators.regressor import NodeKernelRegressor
+
+        return isinstance(self.model, NodeKernelRegressor)
+
+    def known(self, nodes: Any) -> list[Any]:
+        """Return the known classes of nodes, or their known numbers; None where not known."""
+        if not self.has_numbers:
+            return self.graph.classes_of(nodes)
+        return [None if one != one else one for one in self.on.truth[nodes].tolist()]  # NaN
+
+    def refuse_of_classes(self, **given: Any) -> None:
+        """Refuse options about classes where the model predicts numbers; None: not given."""
+        for name in (name for name, value in given.items() if value is not None and self.has_numbers):
+            sentence = f"{self.path} is a model of numbers, and this is for classes: leave it out."
+            raise InputError(sentence, "no-effect", setting=name)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -120,7 +142,7 @@ class ModelOptions(SetOptions):
     def open(self, *tasks: str, new_nodes: list[str] | None = None, new_edges: str | None = None) -> Opened:
         """Read both files, and let new nodes and edges arrive at the graph that the model learned from.
 
-        ``tasks``: what the model may be of, "classes" (the default) or "links".
+        ``tasks``: what the model may be of, "classes" (the default), "numbers" or "links".
         """
         from kernode.estimators.load import as_estimator
         from kernode.graph import positions
@@ -128,7 +150,7 @@ class ModelOptions(SetOptions):
         from kernode.tasks.classes.model import NodeModel
 
         model, device = read_model(self.model), str(self.part("run").options().device)
-        task = "classes" if isinstance(model, NodeModel) else "links"
+        task = _TASKS[model.kind]
         if task not in (tasks or ("classes",)):
             sentence = f"{self.model} is a model of {task}. Give a model of {(tasks or ('classes',))[0]}."
             raise InputError(sentence, "wrong-file", path=self.model)
@@ -141,7 +163,6 @@ class ModelOptions(SetOptions):
             return Opened(
                 self.model, estimator, positions(range(own.n_nodes)), own.notes, own.repairs, tables
             )
-        assert isinstance(model, NodeModel)  # only predict passes them on
         old = model.own_graph() if graph is None else graph
         if old is None or not model.is_own(old):
             raise InputError(
@@ -153,7 +174,8 @@ class ModelOptions(SetOptions):
             sentence = f"{old.name!r} was not read from tables. Use model.extend in Python."
             raise InputError(sentence, "unsupported")
         encoding = self.part("table").encoding
-        grown = as_estimator(model, old, device).extend(None, new_nodes, new_edges, encoding=encoding)
+        known: Any = as_estimator(model, old, device)
+        grown = known.extend(None, new_nodes, new_edges, encoding=encoding)
         new = grown.graph_
         arrived, of_old = positions(range(old.n_nodes, new.n_nodes)), (len(old.notes), len(old.repairs))
         return Opened(
