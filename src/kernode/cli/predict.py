@@ -25,7 +25,8 @@ def predict(
     out: OutTableOption = None,
     abstain: Annotated[float | None, option("Give no class where none is as probable, such as 0.9.")] = None,
     coverage: Annotated[
-        float | None, option("Add sets of classes with the true one in such a share of nodes, as 0.9; of numbers: intervals.")
+        float | None,
+        option("Add sets of classes that hold the true one in this share of nodes, or intervals."),
     ] = None,
     rank: Annotated[
         str | None, option("A class: nodes by its probability, the most likely first.", metavar="CLASS")
