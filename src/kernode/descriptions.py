@@ -6,6 +6,7 @@ DESCRIPTIONS = {
     "best": "the same with all members, each trained to its end, as auto does on a GPU",
     "fast": "one trained kernel: the best of six by successive halving on validation",
     "instant": "nothing trained: kernel ridge on features smoothed over two hops, in seconds",
+    "edges": "nothing trained: kernel ridge on a graph kernel, no features",
     "linear": "logistic regression on the features, no edges",
     "diffusion": "Eq. 7 with ten plain hops from a PageRank start, learned: few labels, poor features",
     "hops": "Eq. 7 with two exact hops, an output layer per hop, LayerNorm, 256 wide: many labels",

@@ -18,6 +18,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from kernode.compute.nystrom import JITTER
 from kernode.compute.stack import Parameters, under_prefix
 from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError
@@ -27,10 +28,11 @@ from kernode.maps import FeatureMap, OnColumns
 from kernode.maps.base import LayeredMap
 from kernode.maps.columns import structure_names
 from kernode.maps.concat import Members
+from kernode.maps.graph_kernel import GraphKernelMap
 from kernode.maps.hop_mlp import HopSum
 from kernode.maps.layers.features import scaled_features
 from kernode.maps.layers.mlp import first_layer
-from kernode.maps.smoothed_kernel import JITTER, SmoothedKernel
+from kernode.maps.smoothed_kernel import SmoothedKernel
 
 if TYPE_CHECKING:
     from kernode.tasks.classes.on_graph import NodeModelOnGraph
@@ -154,7 +156,9 @@ def summand(
         names, graph = _column_names(feature_map, graph), feature_map.on(graph)
         feature_map = feature_map.map
     inner: Any = feature_map.unwrapped
-    if isinstance(inner, SmoothedKernel):  # an exponential does not split: K(u, v) is the nodes' own
+    if isinstance(
+        inner, SmoothedKernel | GraphKernelMap
+    ):  # an exponential does not split: K(u, v) is the nodes' own
         first = known_g.double().cpu()[None].requires_grad_()
         return Summand(
             nodes=np.array([node]),
@@ -273,7 +277,7 @@ class Row:
             maps, known = list(method.map.parts(parameters)), list(on.g.split(method.kernel.widths, dim=2))
         found: list[Summand | LabelSummand] = []
         for (one, own), g in zip(maps, known, strict=True):
-            if by_label and isinstance(one, SmoothedKernel):
+            if by_label and isinstance(one, SmoothedKernel | GraphKernelMap):
                 found.append(LabelSummand.of(own["landmarks"], g, node))
             else:
                 found.append(summand(one, own, on.graph, node, g[:, node]))

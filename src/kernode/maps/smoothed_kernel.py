@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 
-from kernode.compute.chunks import chunks
 from kernode.compute.draws import Draws, Dropout
+from kernode.compute.nystrom import landmark_factor, nystrom
 from kernode.compute.sharing import shared
 from kernode.compute.sparse import unit_rows
 from kernode.compute.stack import Parameters
@@ -25,8 +25,6 @@ from kernode.maps.base import FeatureMap
 _ZEROS = 0.8  # share of zeros from which on numbers that are never below 0 are counts of words
 _MUCH = 2 * 10**10  # products: beyond, features are reduced to their main components first
 _COMPONENTS = 300
-JITTER = 1e-6
-_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -91,13 +89,9 @@ class SmoothedKernel(FeatureMap):
         # In float64, where it is p.s.d.: in float32 rounding may exceed the jitter.
         exact = [one.double() for one in held]
         among = self._gram([one.cpu().numpy() for one in exact], exact)
-        factor = torch.linalg.cholesky(among + JITTER * torch.eye(len(at), dtype=among.dtype, device=device))
-        found = torch.empty((n, len(at)), dtype=held[0].dtype, device=device)
-        factor = factor.to(found.dtype)
-        for rows in chunks(n, _ROWS):
-            gram = self._gram([one[rows] for one in blocks], held)
-            found[rows] = torch.linalg.solve_triangular(factor, gram.T, upper=False).T
-        return found
+        return nystrom(
+            landmark_factor(among), lambda rows: self._gram([one[rows] for one in blocks], held), n
+        )
 
     def _gram(self, left: list[Any], right: list[Tensor]) -> Tensor:
         mean = sum(_product(a, b) for a, b in zip(left, right, strict=True)) / len(left)

@@ -11,6 +11,7 @@ import torch
 
 from kernode.compute.stack import Parameters, take
 from kernode.kernels import BaseKernel, Linear, Normalized
+from kernode.maps import GraphKernelMap
 from kernode.maps.smoothed_kernel import SmoothedKernel
 from kernode.tasks.classes.calibration import Calibration, fit_calibration
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
@@ -34,10 +35,10 @@ class Instant(NodeMethod):
     The ridge is the one with the smallest leave-one-out error, which has a closed form, too; so the training
     nodes calibrate the probabilities as well. Nothing is drawn but landmarks, where training nodes are many.
 
-    - ``map``: the kernel on smoothed features. ``kernel``: what compares its vectors.
+    - ``map``: the kernel on smoothed features, or one of edges alone. ``kernel``: what compares its vectors.
     """
 
-    map: SmoothedKernel = field(default_factory=SmoothedKernel)
+    map: SmoothedKernel | GraphKernelMap = field(default_factory=SmoothedKernel)
     kernel: BaseKernel = field(default_factory=lambda: Normalized(Linear()))
 
     has_kernel: ClassVar[bool] = True

@@ -14,6 +14,7 @@ from scipy import sparse
 from torch import Tensor
 
 from kernode.compute.chunks import chunks
+from kernode.compute.nystrom import landmark_factor, nystrom
 from kernode.compute.stack import Parameters
 from kernode.hops.spectral import RegularizedLaplacian
 from kernode.kernels.covariance import Between, Covariance, NodeInputs, between
@@ -44,6 +45,18 @@ class Posterior(ABC):
 
     def _gram(self, own: Between) -> Tensor:
         return self.covariance.gram(self.parameters, own)
+
+    def _factor(self, gram: Callable[[Between], Tensor], landmarks: np.ndarray) -> Tensor:
+        among = gram(self.own.at(landmarks)).double()
+        # Columns in float32 are p.s.d. up to their rounding.
+        rounded = any(one.dtype == torch.float32 for one in self.own.graph.values())
+        return landmark_factor(among, (1e-4 if rounded else JITTER) * float(among.diagonal().mean()))
+
+    def _vectors(self, gram: Callable[[Between], Tensor], landmarks: np.ndarray) -> Tensor:
+        def columns(rows: slice) -> Tensor:
+            return gram(self.own.at(np.arange(rows.start, rows.stop))).double()
+
+        return nystrom(self._factor(gram, landmarks), columns, len(self.own.rows))
 
     def by(self, used: np.ndarray) -> Self:
         """Return the posterior by some of the targets, a mask; what does not depend on them is shared."""
@@ -171,7 +184,7 @@ class ExactPosterior(Posterior):
     @cached_property
     def vectors(self) -> Tensor:
         """K(v, T) L⁻ᵀ with L Lᵀ = K(T, T) of the training nodes T."""
-        return nystrom(self._gram, self.own, self.train)
+        return self._vectors(self._gram, self.train)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +227,7 @@ class InducedPosterior(Posterior):
     @cached_property
     def phi(self) -> np.ndarray:
         """Φ: n × z."""
-        return nystrom(self._features, self.own, self.inducing).numpy()
+        return self._vectors(self._features, self.inducing).numpy()
 
     @cached_property
     def _precision(self) -> tuple[float, sparse.csr_array, np.ndarray]:
@@ -330,7 +343,7 @@ class InducedPosterior(Posterior):
     def parts(self, nodes: np.ndarray) -> dict[str, np.ndarray]:
         """Of each term of the covariance."""
         a, u, _, _ = self._system
-        factor = _landmark_factor(self._features, self.own, self.inducing)
+        factor = self._factor(self._features, self.inducing)
         dual = torch.linalg.solve_triangular(factor.T, torch.from_numpy(a)[:, None], upper=True)[:, 0]
         rows, found = self.own.at(nodes), {"edges": u[nodes]}
         for about, term, own, path in self.covariance.parts(self.parameters):
@@ -351,26 +364,7 @@ class InducedPosterior(Posterior):
     @cached_property
     def vectors(self) -> Tensor:
         """K(v, Z) L⁻ᵀ with L Lᵀ = K(Z, Z) of the inducing nodes Z, the term of edges included."""
-        return nystrom(self._gram, self.own, self.inducing)
-
-
-def nystrom(gram: Callable[[Between], Tensor], own: Between, landmarks: np.ndarray) -> Tensor:
-    """``g(V) = K(V, Z) L⁻ᵀ`` with L Lᵀ = K(Z, Z) of landmarks Z, the columns of ``own``: n × m."""
-    factor = _landmark_factor(gram, own, landmarks)
-    found = torch.empty((len(own.rows), len(landmarks)), dtype=torch.float64)
-    for some in chunks(len(own.rows), _ROWS):
-        rows = gram(own.at(np.arange(some.start, some.stop))).double()
-        found[some] = torch.linalg.solve_triangular(factor, rows.T, upper=False).T
-    return found
-
-
-def _landmark_factor(gram: Callable[[Between], Tensor], own: Between, landmarks: np.ndarray) -> Tensor:
-    among = gram(own.at(landmarks)).double()
-    among = (among + among.T) / 2
-    # Columns in float32 are p.s.d. up to their rounding, and equal nodes need some.
-    rounded = any(one.dtype == torch.float32 for one in own.graph.values())
-    jitter = (1e-4 if rounded else JITTER) * among.diagonal().mean()
-    return torch.linalg.cholesky(among + jitter * torch.eye(len(among), dtype=among.dtype))
+        return self._vectors(self._gram, self.inducing)
 
 
 def conjugate_gradients(
