@@ -120,7 +120,7 @@ def _given_nodes(on: NumbersOnGraph, X: Any, y: Any) -> tuple[np.ndarray, np.nda
     require_aligned(X, y=y)
     nodes = on.find(X)
     if y is not None:
-        return nodes, as_numbers(y, len(nodes), on.graph)
+        return nodes, as_numbers(y, len(nodes))
     targets = on.graph.targets
     if targets is None or not len(nodes) or not np.isfinite(targets[nodes]).all():
         raise InputError("X is empty, or has a node without a known number. Give y.", "missing", setting="y")
