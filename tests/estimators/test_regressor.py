@@ -49,12 +49,6 @@ def default():
     return fitted(kernel=None)
 
 
-@pytest.fixture
-def large(monkeypatch):
-    """More than 40 known numbers are too many to be exact."""
-    monkeypatch.setattr(process, "_EXACT_TARGETS", 40)
-
-
 def expected_posterior(model, graph, nodes, numbers):
     """By the hyperparameters of a model: the posterior of other numbers, or on another graph."""
     own = model.model_
@@ -279,10 +273,8 @@ def test_what_if_is_the_prediction_on_the_changed_graph():
 
 @pytest.mark.parametrize("with_graph", [True, False])
 @pytest.mark.parametrize("approximate", [False, True])
-def test_a_saved_model_predicts_the_same_bits(approximate, with_graph, tmp_path, request):
-    if approximate:
-        request.getfixturevalue("large")
-    model = fitted(graph=NAMED, kernel=None, inducing=30)
+def test_a_saved_model_predicts_the_same_bits(approximate, with_graph, tmp_path):
+    model = fitted(graph=NAMED, kernel=None, inducing=30, exact=40 if approximate else 5000)
     assert (model.model_.inducing is not None) == approximate
     path = model.save(tmp_path / "m.safetensors", with_graph=with_graph)
     again = kn.load_model(path) if with_graph else kn.load_model(path, NAMED)
@@ -346,8 +338,8 @@ def test_a_file_with_nodes_that_its_graph_does_not_have_is_refused(tmp_path):
         kn.load_model(path, PLAIN)
 
 
-def test_a_summary_says_what_is_known_and_how(large):
-    model = fitted(graph=WITH_NUMBERS, nodes=np.arange(60), y=Y[:60], inducing=30)
+def test_a_summary_says_what_is_known_and_how():
+    model = fitted(graph=WITH_NUMBERS, nodes=np.arange(60), y=Y[:60], inducing=30, exact=40)
     summary = dict(model.model_.summary())
     assert summary["price"].startswith("60 nodes, ")
     assert summary["posterior"] == "by 30 inducing nodes"
@@ -458,8 +450,8 @@ def test_wrong_splits_are_refused():
 # Many known numbers
 
 
-def test_many_numbers_are_approximated_with_the_same_sums(large):
-    model = fitted(kernel=None, inducing=30)
+def test_many_numbers_are_approximated_with_the_same_sums():
+    model = fitted(kernel=None, inducing=30, exact=40)
     own = model.model_
     assert own.inducing.shape == (1, 30)
     assert np.isin(own.inducing[0], TRAIN).all()
@@ -484,8 +476,8 @@ def test_many_numbers_are_approximated_with_the_same_sums(large):
     "kernel", [FeatureCovariance(RBF(gamma=0.5)), GraphCovariance((RegularizedLaplacian(0.5),)), SIMPLE],
     ids=["features", "edges", "both"],
 )  # fmt: skip
-def test_any_covariance_has_an_approximation(kernel, large):
-    model = fitted(kernel=kernel, inducing=20)
+def test_any_covariance_has_an_approximation(kernel):
+    model = fitted(kernel=kernel, inducing=20, exact=40)
     assert np.isfinite(model.predict(range(120), return_std=True)).all()
     assert model.predict_interval(TEST, method="loo").shape == (60, 2)
     assert model.kernel_.gram().shape == (120, 120)

@@ -13,6 +13,7 @@ WRONG_USE, FAILURE = 2, 1  # exit statuses
 
 EDGES = "source,target\n" + "".join(f"n{i},n{(i + step) % 12}\n" for i in range(12) for step in (1, 3))
 NODES = "id,age,team\n" + "".join(f"n{i},{20 + i},{'red' if i % 2 else 'blue'}\n" for i in range(12))
+PRICES = "id,price\n" + "".join(f"n{i},{7.5 * i * i + 0.25}\n" for i in range(12))
 WEIGHED = "source,target,weight\n"
 FIT = "fit edges.csv --nodes nodes.csv --label team"
 
@@ -219,6 +220,29 @@ OPTIONS = (
     Command(f"{FIT} --predictions nodes.csv", WRONG_USE, ("nodes.csv is in use", "Give another file")),
     Command(f"{FIT} -o x.csv --predictions x.csv", WRONG_USE, ("x.csv is in use", "Give another file")),
     *_values(
+        f"{FIT.replace('team', 'age')} --set table.task=numbers",
+        ("--scoring f1", "numbers are predicted", "leave it out. (--scoring)"),
+        ("--epochs 3", "this is for classes", "(--epochs)"),
+        ("--set map.hops=2", "map.hops has no effect on them", "(--set map.hops=…)"),
+        ("--set s.toml", "s.toml"),
+        ("--set kernel=RBF()", "kernel must be a part such as kernode.kernels.FeatureCovariance"),
+        ("--set method.inducing=0", "inducing must be an integer ≥ 2"),
+        ("--split 20-per-class", "Split by sizes"),
+    ),
+    Command(f"{FIT} --set kernel=FeatureCovariance(RBF())", WRONG_USE, ("holds no numbers", "(--label)")),
+    Command(
+        "fit edges.csv --nodes nodes.csv --label price --scoring f1",
+        WRONG_USE,
+        ("'price' holds numbers", "(--scoring)"),
+        {"nodes.csv": PRICES},
+    ),
+    Command(
+        "fit edges.csv --nodes nodes.csv --label price --split 1/1/10",
+        WRONG_USE,
+        ("the numbers of 3 nodes or more",),
+        {"nodes.csv": PRICES},
+    ),
+    *_values(
         "compare graph.npz",
         ("--variants k3,k9", "'k9' is not a variant to compare"),
         ("--splits 1", "from 2 to 1000"),
@@ -255,6 +279,22 @@ MODELS = (
         ("model.safetensors --graph graph.npz --coverage 1", "--coverage", "must be a share above 0"),
         ("tables.safetensors --graph edges.csv --nodes nodes.csv -o nodes.csv", "nodes.csv is in use"),
     ),
+    *_values(
+        "predict numbers.safetensors",
+        ("", "knows numbers of nodes of 'edges'", "(--graph)"),
+        ("--graph graph.npz", "which 'clusters' is not", "--new-nodes"),
+        ("--graph edges.csv --nodes nodes.csv --rank red", "is a model of numbers", "(--rank)"),
+        ("--graph edges.csv --nodes nodes.csv --abstain 0.9", "is a model of numbers", "(--abstain)"),
+        ("--doubtful-labels", "is a model of numbers", "a model of classes"),
+    ),
+    *_values(
+        "explain numbers.safetensors n1 --graph edges.csv --nodes nodes.csv",
+        ("--smallest edges", "is a model of numbers", "(--smallest)"),
+        ("n2", "explains one node", "Leave the other out"),
+    ),
+    Command("similar numbers.safetensors n1 --graph edges.csv --nodes nodes.csv --class red", WRONG_USE,
+            ("is a model of numbers", "(--class)")),
+    Command("predict-links numbers.safetensors", WRONG_USE, ("is a model of numbers", "a model of links")),
     *_values(
         "predict-links",
         ("links.safetensors --graph other.npz", "trained on 'clusters'", "Give that graph"),

@@ -23,6 +23,7 @@ TRAINED = "--epochs 2 --replicas 1 --quiet"
 SETUP = (
     f"fit graph.npz --variant k3 {TRAINED} --checkpoint check.safetensors -o model.safetensors",
     f"{FIT} --variant k3 {TRAINED} -o tables.safetensors",
+    f"{FIT.replace('team', 'age')} --set table.task=numbers --quiet -o numbers.safetensors",
     f"links graph.npz --variant kernel {TRAINED} -o links.safetensors",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rich.markup import escape
@@ -10,7 +11,10 @@ from kernode.cli.console import new_table, print_json, print_table, progress, sa
 from kernode.cli.options.graph import GraphOptions
 from kernode.cli.options.run import FitOptions, OutputOptions
 from kernode.cli.progress_bar import ProgressBar
-from kernode.compute.machine import readable
+from kernode.compute.machine import free_bytes, readable
+from kernode.compute.replicas import seed_from
+from kernode.estimators.regressor import NodeKernelRegressor, split_numbers
+from kernode.graph import Graph
 from kernode.io.sizes import GraphSizes, look_up
 from kernode.models.fit import rungs
 from kernode.search.estimate import Estimate, estimate
@@ -19,13 +23,25 @@ from kernode.tasks.classes.variants import BEST, WORDS, candidates, is_sum
 from kernode.training.run import Run
 
 
-def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOptions) -> None:
+def dry_run(
+    model: Any, graph: GraphOptions, run: FitOptions, output: OutputOptions, *,
+    split: str | None, of_numbers: Callable[[str], Any],
+) -> None:  # fmt: skip
     """Print a bound of memory, and the time if the graph is available, for every method to be tried."""
-    model.methods()  # wrong settings come before a graph is read
-    settings, variant = graph.part("run"), model.variant
+    is_regressor = isinstance(model, NodeKernelRegressor)
+    if not is_regressor:
+        model.methods()  # wrong settings come before a graph is read
+    settings = graph.part("run")
     options = settings.options()
     with settings.computing(), progress(graph.name, quiet=output.silent) as begin:
         sizes = GraphSizes.of(graph.graph()) if graph.columns() else look_up(graph.data)
+        if sizes.graph is None and not sizes.classes:  # a store
+            sizes = GraphSizes.of(graph.graph())
+        if is_regressor or (sizes.graph is not None and sizes.graph.holds_numbers):
+            read = graph.graph() if sizes.graph is None else sizes.graph
+            _print_numbers(model if is_regressor else of_numbers(read.target_name), read, split, output)
+            return
+        variant = model.variant
         one_run = Run(run.seeds(sizes, options, of_sum=is_sum(variant)), options, (ProgressBar(begin),))
         key = sizes.known_as or (WORDS if sizes.filled is not None else "")
         tried = candidates(variant, key, model._changes)
@@ -59,6 +75,33 @@ def dry_run(model: Any, graph: GraphOptions, run: FitOptions, output: OutputOpti
             say(f"[bold]In all at most {_time(whole)}; members mostly stop earlier.[/]")
     if sizes.graph is None:
         say("Time: not predicted, since the graph is still to be made or fetched.")
+
+
+def _print_numbers(
+    model: NodeKernelRegressor, graph: Graph, split: str | None, output: OutputOptions
+) -> None:
+    """Print whether the posterior is exact, and a bound of memory."""
+    parts = split_numbers(graph, split, (seed_from(model.random_state),))
+    known = len(parts.train) + len(parts.validation)
+    process, n, free = model.process(), graph.n_nodes, free_bytes()
+    exact, least = process.is_exact(n, known), process.least_bytes(n, graph.n_features, known)
+    fits, inducing = False if least > free else None, None if exact else process.inducing_count(n)
+    if output.json:
+        facts = {"dataset": graph.name, "task": "numbers", "target": graph.target_name, "nodes": n}
+        facts |= {"edges": graph.n_edges, "features": graph.n_features, "known": known, "exact": exact}
+        facts |= {"inducing": inducing, "device": "cpu"}
+        facts |= {"least_memory_mb": round(least / 1e6, 1), "free_mb": round(free / 1e6, 1), "fits": fits}
+        print_json(facts)
+        return
+    counted = f"{n:,} nodes, {graph.n_edges:,} edges, {graph.n_features:,} features"
+    say(f"[bold]{escape(graph.name)}[/] · {escape(graph.target_name or 'numbers')} · {counted} · cpu")
+    how = "exact" if exact else f"approximate, {inducing:,} inducing nodes stand for all"
+    say(f"  posterior          {how} ({known:,} known numbers)")
+    say(f"  memory, at least   {readable(least)}")
+    verdict = f"may fit: {readable(free)} free."
+    if fits is False:
+        verdict = f"does not fit: {readable(free)} are free. Use fewer known numbers or inducing nodes."
+    say(f"[bold]{verdict}[/]")
 
 
 def _total(methods: list[Estimate], rounds: list[tuple[int, int]]) -> float:

@@ -43,7 +43,7 @@ def embed(
     import numpy as np
 
     with progress("embed", quiet=output.silent):
-        opened = model.open("classes", "links")
+        opened = model.open("classes", "numbers", "links")
         graph, kernel = opened.graph, opened.model.kernel_
         rows = opened.nodes if only is None else chosen_nodes(graph, only, "only")
         names = names_of(graph, rows)

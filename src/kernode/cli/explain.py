@@ -1,4 +1,4 @@
-"""``kernode explain``: why a node has its class, why two nodes are similar, and what would change that."""
+"""``kernode explain``: why a node has its class or number, why two are similar, and what would change it."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def explain(
     ] = None,
     output: OutputOptions,
 ) -> None:
-    """Explain a class or a similarity exactly, or answer what-if questions.
+    """Explain a class, a number or a similarity exactly, or answer what-if questions.
 
     Shows the exact contribution of each neighbour, hop and feature: for one node, to the lead of its class
     over the next; for two nodes, to K(u, v), down to pairs of neighbours. Figures are the mean over replicas
-    ± their spread.
+    ± their spread. A number is explained by known numbers, and by features and edges.
 
     With --add, --remove or --change: the prediction for the changed graph, without training again.
 
@@ -70,16 +70,24 @@ def explain(
         )  # fmt: skip
     found: Any
     with progress("explain", quiet=output.silent):
-        opened = model.open()
-        graph, classes = opened.graph, {str(one): one for one in opened.model.model_.classes}
+        opened = model.open("classes", "numbers")
+        opened.refuse_of_classes(of_class=of_class, against=against, smallest=smallest)
+        graph = opened.graph
         v, *more = (as_node(graph, one) for one in (node, other) if one is not None)
         if smallest is not None:
             found = opened.model.smallest_change(v, smallest)
         elif changes:
             added, removed = ([as_node(graph, one) for one in ends or ()] for ends in (add, remove))
             found = opened.model.what_if(v, add=added, remove=removed, **_changes(graph, set_to or []))
+        elif opened.has_numbers:
+            if more:
+                sentence = (
+                    "a model of numbers explains one node. Leave the other out, or use kernode similar."
+                )
+                raise InputError(sentence, "unsupported", setting="other")
+            found = opened.model.explain(v, top=top)
         else:
-            # classes may be numbers
+            classes = {str(one): one for one in opened.model.model_.classes}  # they may be integers
             of_class, against = (one and classes.get(one, one) for one in (of_class, against))
             found = opened.model.explain(v, *more, top=top, of_class=of_class, against=against)
     if output.json:

@@ -9,8 +9,10 @@ from kernode.config import Config
 from kernode.errors import InputError, KernodeError, bad_setting
 
 
-def parse_part(text: str, base: type, what: str) -> Any:
+def parse_part(text: str, base: type, what: str, *others: type, within: tuple[type, ...] = ()) -> Any:
     """Build the part that a text names; ``what`` is the word for it, "kernel" or "map".
+
+    ``others``: more kinds that it may be; ``within``: kinds that its settings may be.
 
     The text is read, never evaluated: names of parts in any case, their settings as literals, parts within
     parts, and + and * between kernels.
@@ -22,7 +24,8 @@ def parse_part(text: str, base: type, what: str) -> Any:
     Traceback (most recent call last):
     kernode.errors.InputError: 'rbg' is not a kernel. Choose one of Linear, Normalized, Polynomial, ...
     """
-    known = known_parts(base)
+    kinds = (base, *others)
+    known = {name: kind for one in (*kinds, *within) for name, kind in known_parts(one).items()}
     must_be = f"a {what} as in Python, such as {next(iter(known))}()"
 
     def kind(function: ast.expr) -> type[Config]:
@@ -45,7 +48,7 @@ def parse_part(text: str, base: type, what: str) -> Any:
             case ast.BinOp(left=left, op=ast.Add() | ast.Mult() as sign, right=right):
                 one, other = value(left), value(right)
                 method = "__add__" if isinstance(sign, ast.Add) else "__mul__"
-                if not all(isinstance(part, base) and hasattr(part, method) for part in (one, other)):
+                if not all(isinstance(part, kinds) and hasattr(part, method) for part in (one, other)):
                     raise ValueError("only kernels can be added and multiplied")
                 return getattr(one, method)(other)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
@@ -63,7 +66,7 @@ def parse_part(text: str, base: type, what: str) -> Any:
         raise InputError(str(error), error.code, **error.fields | {"setting": what}) from None
     except (TypeError, ValueError) as error:  # arguments or a value that the part does not take
         raise InputError(f"{text!r} is not {must_be}: {error}.", "setting", setting=what) from None
-    if not isinstance(part, base):
+    if not isinstance(part, kinds):
         raise bad_setting(what, must_be, text)
     return part
 

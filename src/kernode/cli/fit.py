@@ -1,9 +1,10 @@
-"""``kernode fit``: fit a classifier on a graph, save it, print its report."""
+"""``kernode fit``: fit a classifier or a regressor on a graph, save it, print its report."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from kernode.cli.console import print_json
 from kernode.cli.files import WRITERS, check_out
@@ -42,46 +43,74 @@ def fit(
     ] = False,
     output: OutputOptions,
 ) -> None:
-    """Train a classifier, print test accuracy, save the model.
+    """Train a classifier, or a regressor on a column of numbers; print test figures, save the model.
 
     Example: [bold]kernode fit cora --variant k1 --replicas 10 --json[/]
 
     Your own tables: [bold]kernode fit edges.csv --nodes nodes.parquet --label topic --predictions out.csv[/]
 
+    Numbers, by a Gaussian process: [bold]kernode fit edges.csv --nodes nodes.csv --label price[/]
+
     Other settings: [bold]kernode fit cora --set map="GCN(hidden=(64,))" --set training.patience=50[/], or
     those that `kernode tune` found: [bold]--set cora-k3-accuracy.toml[/]
     """
     usual = f"{graph.name}{f'-{variant.lower()}' if variant else ''}.safetensors"
-    settings = parameters(graph, run, "fit", variant, "auto")
     check_out(predictions, extensions=WRITERS)
 
+    from kernode.cli.numbers import means_numbers, regressor
     from kernode.estimators.classifier import NodeKernelClassifier
-    from kernode.tasks.classes.evaluation import fit_lines
 
-    model = NodeKernelClassifier(**settings, scoring=scoring, threshold=threshold)
+    own: dict[str, Any] = {"scoring": scoring, "threshold": threshold}
+    of_classes = own | {"variant": None if (variant or "auto").lower() == "auto" else variant}
+    of_numbers = partial(regressor, graph, run, of_classes)
+    if means_numbers(graph):
+        model: Any = of_numbers()
+    else:
+        model = NodeKernelClassifier(**parameters(graph, run, "fit", variant, "auto"), **own)
     if dry_run:
         from kernode.cli.dry_run import dry_run as estimate
 
-        estimate(model, graph, run, output)
+        estimate(model, graph, run, output, split=split, of_numbers=of_numbers)
         return
     report, final = fit_and_save(
-        model, graph, run, output, usual=usual, predictions=predictions, split=split, again=all_labels
-    )
+        model, graph, run, output,
+        usual=usual, predictions=predictions, split=split, again=all_labels, of_numbers=of_numbers,
+    )  # fmt: skip
     again = final.model_.train.shape[1] if all_labels else None
     report |= {"trained_again_on": again, "predictions": None if predictions is None else str(predictions)}
     if output.json:
         print_json(report)
         return
-    sizes, lines = report["sizes"], fit_lines(report)
-    if not again and sizes["train"] < sizes["labelled"]:
-        share = 100 * sizes["train"] / sizes["labelled"]
+    sizes, title, lines, labels = report["sizes"], *_described(report)
+    used = sizes["train"] + (sizes["validation"] if labels == "numbers" else 0)
+    if not again and used < sizes["labelled"]:
+        share = 100 * used / sizes["labelled"]
         shown = f"{share:.0f}" if share >= 1 else f"{share:.2g}"
-        lines.append(f"{'trained on':<20} {shown} % of the labels; --all-labels trains on all of them")
+        lines.append(f"{'trained on':<20} {shown} % of the {labels}; --all-labels trains on all of them")
     split_sizes = " / ".join(f"{sizes[part]:,}" for part in ("train", "validation", "test"))
     words = [] if run.with_graph else graph.words(of_model=True)
     following = [] if predictions else ["predict", report["model"], *words, "-o", "predictions.csv"]
-    trained = f" (trained again on all {again:,} labelled nodes)" if again else ""
-    title = f"{report['variant']} · split {report['split']} ({split_sizes})"
-    print_report(report, title, lines, following, trained)
+    trained = (
+        f" (trained again on all {again:,} {'numbers' if labels == 'numbers' else 'labelled nodes'})"
+        if again
+        else ""
+    )
+    where = f"split {report['split']} ({split_sizes})"
+    print_report(report, f"{title} · {where}", lines, following, trained)
     if predictions:
         print_line("predictions", str(predictions))
+
+
+def _described(report: dict[str, Any]) -> tuple[str, list[str], str]:
+    """What was fitted, the figures as lines, and the word for what was learned from."""
+    if report.get("task") != "numbers":
+        from kernode.tasks.classes.evaluation import fit_lines
+
+        return report["variant"], fit_lines(report), "labels"
+    from kernode.tasks.numbers.evaluation import lines
+
+    by = "a Gaussian process"
+    if report["inducing"] is not None:
+        by = f"an approximate Gaussian process, {report['inducing']:,} inducing nodes"
+    figures = lines(report) if report["sizes"]["test"] else ["no test node"]
+    return f"{report['target'] or 'numbers'} by {by}", figures, "numbers"

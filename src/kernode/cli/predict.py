@@ -1,4 +1,4 @@
-"""``kernode predict``: a saved model's classes and probabilities, as a table."""
+"""``kernode predict``: a saved model's classes and probabilities, or numbers, as a table."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kernode.errors import InputError, warn
 
 if TYPE_CHECKING:
     from kernode.estimators.classifier import NodeKernelClassifier
+    from kernode.estimators.regressor import NodeKernelRegressor
 
 _NEW: Any = {"rich_help_panel": "New nodes", "show_default": False}
 
@@ -24,7 +25,8 @@ def predict(
     out: OutTableOption = None,
     abstain: Annotated[float | None, option("Give no class where none is as probable, such as 0.9.")] = None,
     coverage: Annotated[
-        float | None, option("Add sets of classes that have the true one in such a share of nodes, as 0.9.")
+        float | None,
+        option("Add sets of classes that hold the true one in this share of nodes, or intervals."),
     ] = None,
     rank: Annotated[
         str | None, option("A class: nodes by its probability, the most likely first.", metavar="CLASS")
@@ -42,10 +44,11 @@ def predict(
     save: Annotated[Path | None, option("Write the model with the larger graph in its file.", **_NEW)] = None,
     output: OutputOptions,
 ) -> None:
-    """Predict the class of every node, with probabilities.
+    """Predict the class of every node, with probabilities, or its number, with an interval.
 
     Each row has the node, its class, the class in the data, and the probability of each class.
-    Probabilities are those of all replicas together, calibrated on the nodes that validated them. Tables are
+    Probabilities are those of all replicas together, calibrated on the nodes that validated them. Of numbers
+    it has the prediction, its standard deviation, a 90 % interval and the number in the data. Tables are
     read as those that the model learned from. New nodes and edges are added to the model's graph, which
     it has after `kernode fit --with-graph`, or which is given; nothing is trained again.
 
@@ -83,7 +86,8 @@ def predict(
             )
     arriving = bool(new_nodes) or new_edges is not None
     with progress("predict", quiet=output.silent):
-        opened = model.open(new_nodes=new_nodes or None, new_edges=new_edges)
+        opened = model.open("classes", "numbers", new_nodes=new_nodes or None, new_edges=new_edges)
+        opened.refuse_of_classes(abstain=abstain, rank=rank)
         trained, graph = opened.model.model_, opened.graph
         if abstain is not None:
             check_abstaining(trained)
@@ -92,8 +96,7 @@ def predict(
     n, arrived = len(table["node"]), len(opened.nodes) if arriving else 0
     if not n:
         warn("edges arrived, and no node did: there is nothing to answer about. Add --all for every node.")
-    answered, sentences = n - table["class"].count(None), []
-    share_answered = round(100 * answered / max(1, n), 4)
+    sentences = []
     if arriving:
         sentences.append(f"{arrived:,} nodes arrived at the {graph.n_nodes - arrived:,} of {graph.name}")
     if out is not None:
@@ -103,6 +106,34 @@ def predict(
         opened.model.save(save, with_graph=True)
         instead = ", which replaced a file of that name" * replaced
         sentences.append(f"the model with the larger graph written to {save}{instead}")
+    about = _of_numbers if opened.has_numbers else _of_classes
+    opened.show_table(
+        shown, out, output, sentences,
+        nodes=graph.n_nodes,
+        unlisted=graph.n_unlisted,  # nodes that only edges mention
+        arrived=arrived,
+        **about(opened.model, table, sentences, arriving, abstain, coverage),
+        saved=None if save is None else str(save),
+        replaced=replaced,  # a file of that name
+    )  # fmt: skip
+
+
+def _of_numbers(model: Any, table: Table, sentences: list[str], *options: Any) -> dict[str, Any]:
+    """Return facts about predicted numbers."""
+    from kernode.cli.numbers import interval_of
+
+    *_, coverage = options
+    return {"target": model.model_.target_name, "interval": interval_of(model, coverage)}
+
+
+def _of_classes(
+    model: Any, table: Table, sentences: list[str],
+    arriving: bool, abstain: float | None, coverage: float | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return facts about predicted classes, and add what people read of them to the sentences."""
+    n, trained = len(table["node"]), model.model_
+    answered = n - table["class"].count(None)
+    share_answered = round(100 * answered / max(1, n), 4)
     if abstain is not None:
         sentences.append(
             f"{answered:,} of {n:,} nodes ({share_answered:.1f} %) have a class at --abstain {abstain}"
@@ -119,21 +150,15 @@ def predict(
         sentences.append(
             f"sets at --coverage {coverage}: {average:.2f} classes each, {single:.1f} % of one class"
         )
-    opened.show_table(
-        shown, out, output, sentences,
-        nodes=graph.n_nodes,
-        unlisted=graph.n_unlisted,  # nodes that only edges mention
-        arrived=arrived,
-        recomputed=len(opened.model.recomputed_) if arriving else 0,
-        classes={name: table["class"].count(name) for name in trained.classes},
-        calibrated_on=0 if trained.calibration is None else trained.calibration.nodes,
-        abstain=abstain,
-        answered=answered,
-        coverage=share_answered,
-        sets=sets,
-        saved=None if save is None else str(save),
-        replaced=replaced,  # a file of that name
-    )  # fmt: skip
+    return {
+        "recomputed": len(model.recomputed_) if arriving else 0,
+        "classes": {name: table["class"].count(name) for name in trained.classes},
+        "calibrated_on": 0 if trained.calibration is None else trained.calibration.nodes,
+        "abstain": abstain,
+        "answered": answered,
+        "coverage": share_answered,
+        "sets": sets,
+    }
 
 
 def _print_doubtful(model: ModelOptions, out: Path | None, output: OutputOptions) -> None:
@@ -178,7 +203,7 @@ def ranked(table: Table, name: str) -> Table:
 
 
 def predictions(
-    model: NodeKernelClassifier,
+    model: NodeKernelClassifier | NodeKernelRegressor,
     nodes: Any = None,
     abstain: float | None = None,
     coverage: float | None = None,
@@ -187,9 +212,14 @@ def predictions(
 
     Where no class is as probable as ``abstain`` there is none, and the most probable is in a column of
     its own. With a ``coverage`` there is a column of sets; in CSV each is a JSON list.
+    Of a regressor: numbers, with intervals.
     """
+    from kernode.cli.numbers import number_predictions
+    from kernode.estimators.regressor import NodeKernelRegressor
     from kernode.graph import positions
 
+    if isinstance(model, NodeKernelRegressor):
+        return number_predictions(model, nodes, coverage)
     graph, classes = model.graph_, model.model_.classes
     nodes = positions(range(graph.n_nodes)) if nodes is None else nodes
     probabilities = model.predict_proba(nodes)

@@ -31,6 +31,11 @@ class ProgressBar(Callback):
         """Show the notes."""
         self.show_notes()
 
+    def on_step(self, what: str, done: int, total: int) -> None:
+        """Show the notes, then a step of a computation that is no training."""
+        self.show_notes()
+        self._begin(total, what, step=True)(done, "")
+
     def on_message(self, text: str) -> None:
         """Write it to stderr."""
         if warned.shown:

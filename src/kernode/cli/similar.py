@@ -8,12 +8,11 @@ from rich.markup import escape
 
 from kernode.cli.console import new_table, print_json, print_table, progress, say
 from kernode.cli.option_groups import argument, flag, option
-from kernode.cli.options.model import ModelOptions, as_node, chosen_nodes, names_of
+from kernode.cli.options.model import ModelOptions, Opened, as_node, chosen_nodes, names_of
 from kernode.cli.options.run import OutputOptions
 from kernode.errors import InputError, bad_setting
 
 if TYPE_CHECKING:
-    from kernode.graph import Graph
     from kernode.kernels.node_kernel import SimilarNodes
 
 
@@ -36,7 +35,7 @@ def similar(
     unlisted: Annotated[bool, flag("Look among nodes, too, that only edges mention.", "--unlisted")] = False,
     output: OutputOptions,
 ) -> None:
-    """List the nodes most similar to a node, with their classes.
+    """List the nodes most similar to a node, with their known classes or numbers.
 
     The similarity is K on vectors of length 1, the mean of the model's runs: 1 for the same direction. Every
     node is compared, or with --among, --class or --where all that are left. Nodes that only edges mention are
@@ -52,7 +51,8 @@ def similar(
     from kernode.tasks.classes.on_graph import similar_in_shares
 
     with progress("similar", quiet=output.silent):
-        opened = model.open()
+        opened = model.open("classes", "numbers")
+        opened.refuse_of_classes(of_class=of_class)
         graph = opened.graph
         nodes = graph.find([as_node(graph, name) for name in queries])
         listed = None if among is None else chosen_nodes(graph, among, "among")
@@ -62,19 +62,20 @@ def similar(
         else:
             found = opened.model.kernel_.similar(nodes, count, among=some)
     compared = graph.n_nodes if some is None else len(some)
-    answers = [_answer(graph, int(node), one) for node, one in zip(nodes, found, strict=True)]
+    what = "number" if opened.has_numbers else "class"
+    answers = [_answer(opened, int(node), one, what) for node, one in zip(nodes, found, strict=True)]
     if output.json:
         by = {"exact": True, "index": None}  # as 0.2, where an index could be saved
         print_json(opened.facts | {"count": count, "among": compared, **by, "similar": answers})
         return
     output.show({}, opened.lines)
     for answer in answers:
-        known = "" if answer["class"] is None else f", {answer['class']}"
+        known = "" if answer[what] is None else f", {_shown(answer[what])}"
         say(escape(f"most similar to {answer['node']}{known}{_mark(answer)}"))
-        table = new_table(("rank", "node", "similarity", "class"), left=("node", "class"))
+        table = new_table(("rank", "node", "similarity", what), left=("node", "class"))
         for rank, one in enumerate(answer["similar"], 1):
-            of_class = f"{'–' if one['class'] is None else one['class']}{_mark(one)}"
-            table.add_row(str(rank), escape(str(one["node"])), f"{one['similarity']:.4f}", escape(of_class))
+            known = f"{_shown(one[what])}{_mark(one)}"
+            table.add_row(str(rank), escape(str(one["node"])), f"{one['similarity']:.4f}", escape(known))
         print_table(table)
     say(f"compared with {compared:,} nodes, exact")
 
@@ -97,17 +98,21 @@ def conditions(given: list[str]) -> dict[str, Any]:
     return wanted
 
 
-def _answer(graph: Graph, query: int, found: SimilarNodes) -> dict[str, Any]:
-    """A node, and those similar to it, each with its known class."""
+def _answer(opened: Opened, query: int, found: SimilarNodes, what: str) -> dict[str, Any]:
+    """A node, and those similar to it, each with its known class or number."""
     from kernode.graph import positions
 
+    graph = opened.graph
     nodes = positions([query, *(graph.find([node for node, _ in found]) if found else ())])
-    facts = zip(
-        names_of(graph, nodes).tolist(), graph.classes_of(nodes), graph.listed_marks(nodes), strict=True
-    )
-    own, *others = [{"node": name, "class": known, **mark} for name, known, mark in facts]
+    facts = zip(names_of(graph, nodes).tolist(), opened.known(nodes), graph.listed_marks(nodes), strict=True)
+    own, *others = [{"node": name, what: known, **mark} for name, known, mark in facts]
     similar = [{**one, "similarity": value} for one, (_, value) in zip(others, found, strict=True)]
     return {**own, "similar": similar}
+
+
+def _shown(known: Any) -> str:
+    """A class or a number for people."""
+    return "–" if known is None else f"{known:.6g}" if isinstance(known, float) else str(known)
 
 
 def _mark(node: dict[str, Any]) -> str:

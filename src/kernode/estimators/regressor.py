@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import column_or_1d
 
 from kernode.compute.replicas import RandomState, seed_from, whole
 from kernode.compute.tensor_options import TensorOptions
+from kernode.config import require_part
 from kernode.errors import InputError, bad_setting
 from kernode.estimators.base import KernelEstimator
 from kernode.explain.numbers import (
@@ -130,13 +131,34 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             held = np.arange(len(parts.train), len(nodes)) if len(parts.validation) else None
             assert graph.targets is not None
             numbers, tested = graph.targets[nodes], parts.test[None]
-            name = str(split) if isinstance(split, str) else ""
+            name = "" if isinstance(split, Split) else str(split or USUAL_SPLIT)
         else:
             nodes, numbers = self._known(graph, X, y, split)
-        kernel = DEFAULT if self.kernel is None else self.kernel
-        process = GaussianProcess(kernel, self.nodes, self.inducing, self.exact)
-        on = fit_numbers(process, graph, nodes, numbers, run, held, tested=tested, split=name)
+        on = fit_numbers(self.process(), graph, nodes, numbers, run, held, tested=tested, split=name)
         return self._become(on)
+
+    def process(self) -> GaussianProcess:
+        """The Gaussian process that the parameters stand for."""
+        kernel = DEFAULT if self.kernel is None else self.kernel
+        require_part("kernel", kernel, Covariance, "kernode.kernels.FeatureCovariance(…)")
+        inducing = None if self.inducing is None else whole("inducing", self.inducing, 2)
+        return GaussianProcess(kernel, whole("nodes", self.nodes, 2), inducing, whole("exact", self.exact, 0))
+
+    @property
+    def has_unused_labels(self) -> bool:
+        """Whether some nodes of the graph have a number that was not learned from."""
+        targets = self.graph_.targets
+        return targets is not None and self.model_.train.shape[1] < int(np.isfinite(targets).sum())
+
+    def refit(self) -> Self:
+        """Fit again on every number of the graph: to be used, not scored.
+
+        This estimator, with the figures of its test nodes, stays as it is.
+        """
+        graph = self.graph_
+        nodes = positions(known_numbers(graph))
+        assert graph.targets is not None
+        return clone(self).fit(nodes, graph.targets[nodes], graph=graph)
 
     def _known(self, graph: Graph, X: Any, y: Any, split: Any) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and their numbers, checked."""

@@ -152,6 +152,11 @@ class Model(ABC):
         found = load_graph(self.dataset)
         return found if found.fingerprint == self.fingerprint else None
 
+    def is_own(self, graph: Graph) -> bool:
+        """Whether a graph is the one of training, or the grown one in the file."""
+        held = () if self.graph is None else (self.graph.fingerprint,)
+        return graph.fingerprint in (self.fingerprint, *held)
+
     def __str__(self) -> str:
         return "\n".join(f"{name:<14} {words}" for name, words in self.summary())
 

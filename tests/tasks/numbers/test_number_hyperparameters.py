@@ -55,7 +55,7 @@ def test_loss_is_the_density_and_its_gradient_the_finite_difference(covariance, 
     real = hyperparameters.minimize
     monkeypatch.setattr(hyperparameters, "minimize", watch)
     own, targets = prepared(covariance), standard()
-    found = fit_hyperparameters(covariance, own, targets)
+    found, _ = fit_hyperparameters(covariance, own, targets)
     loss, first, step = seen["loss"], seen["first"], 1e-5
     values = first + np.random.default_rng(0).normal(size=len(first)) / 3
     _, gradient = loss(values)
@@ -80,7 +80,7 @@ def test_what_is_found_is_likelier_than_the_start_and_than_what_drew_the_targets
     true = {name: value + 0.7 * torch.randn_like(value) for name, value in true.items()}
     gram = SMALL.gram(true, own).numpy() + float(true["noise"].exp()) * np.eye(40)
     targets = np.linalg.cholesky(gram) @ np.random.default_rng(seed).normal(size=40)
-    found = fit_hyperparameters(SMALL, own, targets)
+    found, _ = fit_hyperparameters(SMALL, own, targets)
     start = SMALL.initial(own.inputs) | {"noise": torch.tensor(0.3, dtype=torch.float64).log()}
     best = log_density(SMALL, own, targets, found)
     assert best > log_density(SMALL, own, targets, start)
@@ -91,7 +91,7 @@ def test_scales_find_the_column_that_matters():
     own = prepared(FeatureCovariance(RBF(gamma=0.5)), np.arange(40))
     x = own.inputs.blocks[0].numpy()
     targets = np.sin(2 * x[:, 1])
-    found = fit_hyperparameters(
+    found, _ = fit_hyperparameters(
         FeatureCovariance(RBF(gamma=0.5)), own, (targets - targets.mean()) / targets.std()
     )
     assert found["scales"].argmin() == 1
@@ -116,7 +116,7 @@ class Indefinite(Covariance):
 def test_a_matrix_without_a_cholesky_factor_is_survived():
     own = prepared(FeatureCovariance(RBF(gamma=0.5)))
     targets = np.full(len(NODES), 3.0)  # a large amplitude would be best
-    found = fit_hyperparameters(Indefinite(), own, targets)
+    found, _ = fit_hyperparameters(Indefinite(), own, targets)
     assert float(found["amplitude"].exp()) <= 0.5
     start = Indefinite().initial(None) | {"noise": torch.tensor(0.3, dtype=torch.float64).log()}
     own = own.to(np.arange(len(NODES)))

@@ -86,6 +86,12 @@ class TableOptions(SetOptions):
             sentence = f"no node has a class: {ignored[0]}"
         raise InputError(sentence, "missing", setting="label" if self.label else ("nodes", "label"))
 
+    def require_numbers(self, graph: Graph) -> None:
+        """Refuse graphs without numbers."""
+        if not graph.holds_numbers:
+            sentence = f"{graph.name!r} holds no numbers, and a covariance is for numbers. Name their column."
+            raise InputError(sentence, "missing", setting="label")
+
 
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions(TableOptions):

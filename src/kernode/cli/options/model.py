@@ -55,6 +55,25 @@ class Opened:
         return self.model._on()
 
     @property
+    def has_numbers(self) -> bool:
+        """Whether the model predicts numbers."""
+        from kernode.estimators.regressor import NodeKernelRegressor
+
+        return isinstance(self.model, NodeKernelRegressor)
+
+    def known(self, nodes: Any) -> list[Any]:
+        """Return the known classes of nodes, or their known numbers; None where not known."""
+        if not self.has_numbers:
+            return self.graph.classes_of(nodes)
+        return [None if one != one else one for one in self.on.truth[nodes].tolist()]  # NaN
+
+    def refuse_of_classes(self, **given: Any) -> None:
+        """Refuse options about classes where the model predicts numbers; None: not given."""
+        for name in (name for name, value in given.items() if value is not None and self.has_numbers):
+            sentence = f"{self.path} is a model of numbers, and this is for classes: leave it out."
+            raise InputError(sentence, "no-effect", setting=name)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The model's file, the graph and its notes, for JSON."""
         return {"model": str(self.path), "dataset": self.graph.name, "notes": list(self.notes)}
@@ -144,7 +163,6 @@ class ModelOptions(SetOptions):
             return Opened(
                 self.model, estimator, positions(range(own.n_nodes)), own.notes, own.repairs, tables
             )
-        assert isinstance(model, NodeModel)  # only predict passes them on
         old = model.own_graph() if graph is None else graph
         if old is None or not model.is_own(old):
             raise InputError(
@@ -156,7 +174,8 @@ class ModelOptions(SetOptions):
             sentence = f"{old.name!r} was not read from tables. Use model.extend in Python."
             raise InputError(sentence, "unsupported")
         encoding = self.part("table").encoding
-        grown = as_estimator(model, old, device).extend(None, new_nodes, new_edges, encoding=encoding)
+        known: Any = as_estimator(model, old, device)
+        grown = known.extend(None, new_nodes, new_edges, encoding=encoding)
         new = grown.graph_
         arrived, of_old = positions(range(old.n_nodes, new.n_nodes)), (len(old.notes), len(old.repairs))
         return Opened(

@@ -142,17 +142,25 @@ class SetOptions:
         return Path(files[0]) if files else None
 
     def method_changes(self, epochs: int | None = None) -> dict[str, Any]:
-        """Changes of a variant, as :func:`kernode.models.overrides.by_part` takes them."""
+        """Changes of a variant, as :func:`kernode.models.overrides.by_part` takes them.
+
+        A kernel may be a covariance, which a regressor takes.
+        """
         from kernode.cli.expressions import parse_part  # here: maps and kernels import torch
         from kernode.config import changed
-        from kernode.kernels import BaseKernel
+        from kernode.hops.spectral import GraphKernel
+        from kernode.kernels import BaseKernel, Covariance
         from kernode.maps import FeatureMap
 
         found: dict[str, Any] = {name: settings for name in METHOD if (settings := self.part(name))}
         found |= found.pop("method", {})
-        for name, base in (("map", FeatureMap), ("kernel", BaseKernel)):
+        for name, kinds, within in (
+            ("map", (FeatureMap,), ()),
+            ("kernel", (BaseKernel, Covariance), (GraphKernel,)),
+        ):
             if (text := self.given.get(name, {}).get("")) is not None:
-                found[name] = changed(parse_part(text, base, name), found.get(name, {}))
+                part = parse_part(text, kinds[0], name, *kinds[1:], within=within)
+                found[name] = changed(part, found.get(name, {}))
         if (text := self.given.get("loss", {}).get("")) is not None:
             found["loss"] = {"objective": text} | found.get("loss", {})
         return found if epochs is None else found | {"epochs": epochs}

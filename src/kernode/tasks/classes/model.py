@@ -109,11 +109,6 @@ class NodeModel(Model):
             model, graph, TensorOptions.of(self.precision, device), has_training_nodes=own
         )
 
-    def is_own(self, graph: Graph) -> bool:
-        """Whether a graph is the one of training, or the grown one in the file."""
-        held = () if self.graph is None else (self.graph.fingerprint,)
-        return graph.fingerprint in (self.fingerprint, *held)
-
     def _require_use_on(self, graph: Graph) -> None:
         """Raise unless the model can be used on a graph other than its own."""
         own = f"Give {self.dataset!r}, the graph it was trained on"

@@ -65,12 +65,12 @@ class NumberModel(Model):
 
     def on(self, graph: Graph, device: str = "cpu") -> NumbersOnGraph:
         """Use the model on its graph, where the nodes with known numbers are."""
-        if self.encoding is not None and graph.fingerprint != self.fingerprint:
+        if self.encoding is not None and not self.is_own(graph):
             graph = self._without_target(graph)
-        if graph.fingerprint != self.fingerprint:
+        if not self.is_own(graph):
             raise InputError(
                 f"the model knows numbers of nodes of {self.dataset!r}, which {graph.name!r} is not. Give "
-                "that graph; for nodes and edges that arrived later use extend.",
+                "that graph; nodes and edges that arrived later go to extend (kernode predict --new-nodes).",
                 "conflict", setting="graph",
             )  # fmt: skip
         if max(one.max(initial=-1) for one in (self.train, self.tested) if one is not None) >= graph.n_nodes:
@@ -180,6 +180,14 @@ class NumbersOnGraph(ModelOnGraph):
         truth = model.targets[0, [where[node] for node in held.tolist()]]
         off = (truth - model.center) / model.spread - fitted.mean[held]
         found: np.ndarray = np.abs(off) / np.sqrt(fitted.variance[held] + fitted.noise)
+        return found
+
+    @property
+    def truth(self) -> np.ndarray:
+        """Number of each node, as it was learned from or as the graph has it; NaN where not known: n."""
+        n, targets = self.graph.n_nodes, self.graph.targets
+        found = np.full(n, np.nan) if targets is None else targets.copy()
+        found[self.model.train[0]] = self.model.targets[0]
         return found
 
     def embed(self) -> Tensor:

@@ -342,12 +342,11 @@ class InducedPosterior(Posterior):
     def samples(self, nodes: np.ndarray, count: int, seed: int) -> np.ndarray:
         """Functions from the posterior, at some nodes: count × q."""
         a, _, w, covariance = self._system
-        # Not the numbers that draw u.
-        draws = np.random.default_rng([seed, 1]).standard_normal((len(a), count))
-        off = np.linalg.cholesky(covariance) @ draws
-        deviations = self._deviations(count, seed)[nodes]
-        rest = (self.phi[nodes] - w[nodes]) @ off
-        return np.asarray(self.mean[nodes] + (rest + deviations).T)
+        rng = np.random.default_rng([seed, 1])  # not the numbers that draw u
+        off = np.linalg.cholesky(covariance) @ rng.standard_normal((len(a), count))
+        own = np.sqrt(self._lacking)[:, None] * rng.standard_normal((len(w), count))
+        rest = (self.phi[nodes] - w[nodes]) @ off + own[nodes]
+        return np.asarray(self.mean[nodes] + (rest + self._deviations(count, seed)[nodes]).T)
 
     @cached_property
     def vectors(self) -> Tensor:

@@ -24,9 +24,10 @@ from kernode.kernels.covariance import (
 from kernode.kernels.linear import Linear
 from kernode.kernels.rbf import RBF
 from kernode.tasks.numbers.hyperparameters import fit_hyperparameters
-from kernode.tasks.numbers.inputs import learn_columns, node_inputs
+from kernode.tasks.numbers.inputs import COMPONENTS, learn_columns, node_inputs
 from kernode.tasks.numbers.posterior import ExactPosterior, InducedPosterior, Posterior
 
+_COLUMNS = 512  # of graph kernels, computed at a time
 _EXACT_ENTRIES = 5 * 10**7  # of K between all nodes and those with targets
 _INDUCED_ENTRIES = 5 * 10**7  # of K between all nodes and the inducing ones
 _FEWEST, _MOST = 200, 2000  # inducing nodes
@@ -109,6 +110,22 @@ class GaussianProcess(Config):
             kept = (_features(Linear()),)
         return replace(self, covariance=CovarianceSum((*kept, GraphCovariance(_RANGES))))
 
+    def inducing_count(self, nodes: int) -> int:
+        """How many nodes stand for all."""
+        return self.inducing or int(np.clip(_INDUCED_ENTRIES // nodes, _FEWEST, _MOST))
+
+    def least_bytes(self, nodes: int, features: int, targets: int) -> float:
+        """A lower bound of the memory of a fit: the largest arrays that are held at a time."""
+        own = self.for_size(nodes, targets)
+        terms = [term for _, term in own.covariance.graph_terms()]
+        kernels = len({one for term in terms for one in term.kernels})
+        inputs = 3.0 * nodes * min(features, 2 * COMPONENTS) * 8
+        if self.is_exact(nodes, targets):
+            columns = (len(terms) * targets + kernels * min(targets, _COLUMNS)) * nodes * 8.0
+            return inputs + max(columns, (kernels + len(terms)) * min(self.nodes, targets) ** 2 * 8.0)
+        # Φ, and (Q + E/σ²)⁻¹ Eᵀ Φ.
+        return inputs + 2.0 * nodes * min(self.inducing_count(nodes), targets) * 8
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
@@ -134,8 +151,7 @@ def fit_process(
         )
     else:
         process, found = _fit_on_large(process, graph, inputs, nodes, targets, order)
-        count = process.inducing or int(np.clip(_INDUCED_ENTRIES // graph.n_nodes, _FEWEST, _MOST))
-        inducing = nodes[order[:count]]
+        inducing = nodes[order[: process.inducing_count(graph.n_nodes)]]
     parameters = columns | {f"process.{name}": value[None] for name, value in found.items()}
     return Fitted(process, parameters, inputs, inducing)
 
