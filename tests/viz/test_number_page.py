@@ -111,3 +111,13 @@ def test_the_command_writes_the_page(command, model, tmp_path, monkeypatch, cach
     assert said["test"]["r2"] == pytest.approx(model.report()["test"]["r2"])
     assert "price" in (tmp_path / said["out"]).read_text()
     fails(command("report", "houses.safetensors", "-o", "report.pdf"), 2, ".html")
+
+
+def test_a_model_by_inducing_nodes_has_the_same_page(cache):
+    model = kn.NodeKernelRegressor(nodes=40, inducing=30, exact=50).fit(graph=number_graph())
+    contents = contents_of(NumberEvaluation.of(model._on(), layout="pca"))
+    assert contents.left_out == {}
+    assert contents.facts["posterior"] == "by 30 inducing nodes"
+    for one in contents.explained:
+        assert one["mean"] + sum(one["parts"].values()) == pytest.approx(one["number"], rel=1e-4)
+    assert not Page(render(contents, "title")).open

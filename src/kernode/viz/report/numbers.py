@@ -54,10 +54,7 @@ class NumberContents(PageContents):
         of += [] if evaluation.parts.test is None else [f"{len(evaluation.test_nodes):,} test nodes"]
         if of:
             lines["held out"] = ", and ".join(of)
-        exact = "exact, by all known numbers"
-        inducing = model.inducing
         lines["seed"] = str(model.seeds[0])
-        lines["posterior"] = exact if inducing is None else f"by {inducing.shape[1]:,} inducing nodes"
         return lines
 
     @property
