@@ -112,6 +112,13 @@ def test_a_saved_model_predicts_what_the_fit_wrote(fitted, form):
     assert houses.kernode("predict m.safetensors").out.startswith("node,prediction,std,low,high,known,part\n")
 
 
+def test_intervals_have_the_coverage_that_is_asked_for(fitted):
+    found = fitted.kernode("predict m.safetensors --coverage 0.5 --json").json
+    assert found["interval"]["coverage"] == 0.5
+    low, high = kn.load_model("m.safetensors").predict_interval(["h0"], 0.5)[0]
+    assert (found["predictions"][0]["low"], found["predictions"][0]["high"]) == pytest.approx((low, high))
+
+
 def test_intervals_are_by_leave_one_out_where_nothing_was_held_out(houses):
     report = houses.kernode(f"{FIT} --json --split 0.8/0/0.2 -o loo.safetensors --with-graph").json
     assert report["interval"]["method"] == "loo"
