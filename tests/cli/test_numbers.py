@@ -62,8 +62,8 @@ def test_a_column_of_numbers_is_fitted_as_in_python(houses):
 def test_a_person_sees_the_figures_and_the_next_command(houses):
     answer = houses.kernode(f"{FIT} --split 0.5/0.25/0.25")
     assert "edges · price by a Gaussian process · split 0.5/0.25/0.25 (36 / 18 / 18) · seed 0" in answer.out
-    for name in ("r2", "mae", "rmse", "trained on           75 % of the numbers; --all-labels"):
-        assert name in answer.out.lower()
+    for name in ("R²", "MAE", "RMSE", "trained on           75 % of the numbers; --all-labels"):
+        assert name in answer.out
     assert f"kernode predict edges.safetensors --graph {TABLES} -o predictions.csv" in answer.out
     assert "price: numbers, regression" in answer.err
     following = answer.out.partition("Next: kernode ")[2].strip()
