@@ -62,8 +62,8 @@ def test_a_column_of_numbers_is_fitted_as_in_python(houses):
 def test_a_person_sees_the_figures_and_the_next_command(houses):
     answer = houses.kernode(f"{FIT} --split 0.5/0.25/0.25")
     assert "edges · price by a Gaussian process · split 0.5/0.25/0.25 (36 / 18 / 18) · seed 0" in answer.out
-    for name in ("r²", "mae", "rmse", "trained on           75 % of the numbers; --all-labels"):
-        assert name in answer.out.lower()
+    for name in ("R²", "MAE", "RMSE", "trained on           75 % of the numbers; --all-labels"):
+        assert name in answer.out
     assert f"kernode predict edges.safetensors --graph {TABLES} -o predictions.csv" in answer.out
     assert "price: numbers, regression" in answer.err
     following = answer.out.partition("Next: kernode ")[2].strip()
@@ -110,6 +110,13 @@ def test_a_saved_model_predicts_what_the_fit_wrote(fitted, form):
     assert (shown[0]["node"], shown[0]["known"]) == ("h0", None)
     assert (shown[0]["low"], shown[0]["high"]) == pytest.approx((low, high))
     assert houses.kernode("predict m.safetensors").out.startswith("node,prediction,std,low,high,known,part\n")
+
+
+def test_intervals_have_the_coverage_that_is_asked_for(fitted):
+    found = fitted.kernode("predict m.safetensors --coverage 0.5 --json").json
+    assert found["interval"]["coverage"] == 0.5
+    low, high = kn.load_model("m.safetensors").predict_interval(["h0"], 0.5)[0]
+    assert (found["predictions"][0]["low"], found["predictions"][0]["high"]) == pytest.approx((low, high))
 
 
 def test_intervals_are_by_leave_one_out_where_nothing_was_held_out(houses):

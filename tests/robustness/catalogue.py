@@ -225,7 +225,7 @@ OPTIONS = (
         ("--epochs 3", "this is for classes", "(--epochs)"),
         ("--set map.hops=2", "map.hops has no effect on them", "(--set map.hops=…)"),
         ("--set s.toml", "s.toml"),
-        ("--set kernel=RBF()", "kernel must be a part such as kernode.kernels.FeatureCovariance"),
+        ("--set kernel=RBF()", "kernel must be a covariance such as kernode.kernels.FeatureCovariance"),
         ("--set method.inducing=0", "inducing must be an integer ≥ 2"),
         ("--split 20-per-class", "Split by sizes"),
     ),

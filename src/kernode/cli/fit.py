@@ -90,11 +90,8 @@ def fit(
     split_sizes = " / ".join(f"{sizes[part]:,}" for part in ("train", "validation", "test"))
     words = [] if run.with_graph else graph.words(of_model=True)
     following = [] if predictions else ["predict", report["model"], *words, "-o", "predictions.csv"]
-    trained = (
-        f" (trained again on all {again:,} {'numbers' if labels == 'numbers' else 'labelled nodes'})"
-        if again
-        else ""
-    )
+    nodes = labels if labels == "numbers" else "labelled nodes"
+    trained = f" (trained again on all {again:,} {nodes})" if again else ""
     where = f"split {report['split']} ({split_sizes})"
     print_report(report, f"{title} · {where}", lines, following, trained)
     if predictions:

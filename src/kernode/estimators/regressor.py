@@ -15,7 +15,6 @@ from sklearn.utils.validation import column_or_1d
 
 from kernode.compute.replicas import RandomState, seed_from, whole
 from kernode.compute.tensor_options import TensorOptions
-from kernode.config import require_part
 from kernode.errors import InputError, bad_setting
 from kernode.estimators.base import KernelEstimator
 from kernode.explain.numbers import (
@@ -140,7 +139,8 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
     def process(self) -> GaussianProcess:
         """The Gaussian process that the parameters stand for."""
         kernel = DEFAULT if self.kernel is None else self.kernel
-        require_part("kernel", kernel, Covariance, "kernode.kernels.FeatureCovariance(…)")
+        if not isinstance(kernel, Covariance):
+            raise bad_setting("kernel", "a covariance such as kernode.kernels.FeatureCovariance(…)", kernel)
         inducing = None if self.inducing is None else whole("inducing", self.inducing, 2)
         return GaussianProcess(kernel, whole("nodes", self.nodes, 2), inducing, whole("exact", self.exact, 0))
 

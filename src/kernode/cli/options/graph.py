@@ -88,7 +88,7 @@ class TableOptions(SetOptions):
 
     def require_numbers(self, graph: Graph) -> None:
         """Refuse graphs without numbers."""
-        if not graph.holds_numbers:
+        if graph.targets is None:
             sentence = f"{graph.name!r} holds no numbers, and a covariance is for numbers. Name their column."
             raise InputError(sentence, "missing", setting="label")
 
