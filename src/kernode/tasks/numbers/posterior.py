@@ -76,17 +76,10 @@ class Posterior(ABC):
     def vectors(self) -> Tensor:
         """g(v) of every node with ⟨g(u), g(v)⟩ = K(u, v) where one of both is a landmark: n × m."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def left_out(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance (with noise) of each target by all others: m each.
-
-        ``K⁻¹_ii = (1 − s_i / σ²) / σ²`` with the posterior variance s_i of the node.
-        """
-        prior = self.covariance.diagonal(self.parameters, self.own.at(self.train)).numpy()
-        # A variance that is estimated may be too large, but no number says less than nothing.
-        leverage = np.clip(self.variance[self.train] / self.noise, 0, prior / (prior + self.noise))
-        residual = (self.targets - self.mean[self.train]) / (1 - leverage)
-        return self.targets - residual, self.noise / (1 - leverage)
+        """Mean and variance (with noise) of each target by all others: m each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +169,8 @@ class InducedPosterior(Posterior):
 
     ``Φ = K(V, Z) K(Z, Z)^-½`` with a ~ N(0, I) are the terms with features. u ~ N(0, Q⁻¹) with
     ``Q = q (I − α S)`` is exact. Systems with Q + E / σ², E of the training nodes, are solved by conjugate
-    gradients; a follows from a z × z system. Variances of u are estimated by samples.
+    gradients; a follows from a z × z system. Variances of u are estimated by samples. What Φ leaves out of
+    K(v, v) is added to variances, or nodes unlike the inducing ones would seem well known.
     """
 
     inducing: np.ndarray
@@ -250,9 +244,21 @@ class InducedPosterior(Posterior):
         a, u, _, _ = self._system
         return np.asarray(self.phi @ a + u)
 
-    @cached_property
+    @property
     def variance(self) -> np.ndarray:
-        """Of every node: n; that of u in part by samples."""
+        """Of every node: n."""
+        return np.asarray(self._modelled + self._rest)
+
+    @cached_property
+    def _rest(self) -> np.ndarray:
+        """K(v, v) − |Φ(v)|² of the terms with features: n, larger the less the inducing nodes are like v."""
+        parts = self.covariance.parts(self.parameters)
+        prior = [term.diagonal(own, self.own, path) for about, term, own, path in parts if about != "edges"]
+        return np.maximum(sum(prior[1:], prior[0]).numpy() - np.square(self.phi).sum(axis=1), 0)
+
+    @cached_property
+    def _modelled(self) -> np.ndarray:
+        """The variance of Φ a + u: n; that of u in part by samples."""
         _, _, w, covariance = self._system
         rest = self.phi - w
         fixed = np.einsum("ij,ij->i", rest @ covariance, rest)
@@ -262,6 +268,19 @@ class InducedPosterior(Posterior):
         drawn, own = self._deviations(_PROBES, 0), q * left.diagonal() + known
         by_others = drawn - (q * (left @ drawn) + known[:, None] * drawn) / own[:, None]
         return np.asarray(fixed + 1 / own + np.square(by_others).mean(axis=1))
+
+    @cached_property
+    def left_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance (with noise) of each target by all others: m each.
+
+        ``K⁻¹_ii = (1 − s_i / σ²) / σ²`` with the posterior variance s_i of Φ a + u.
+        """
+        rest = self._rest[self.train]
+        prior = self.covariance.diagonal(self.parameters, self.own.at(self.train)).numpy() - rest
+        # A variance that is estimated may be too large, but no number says less than nothing.
+        leverage = np.clip(self._modelled[self.train] / self.noise, 0, prior / (prior + self.noise))
+        residual = (self.targets - self.mean[self.train]) / (1 - leverage)
+        return self.targets - residual, self.noise / (1 - leverage) + rest
 
     def _deviations(self, count: int, seed: int) -> np.ndarray:
         """Samples of N(0, (Q + E / σ²)⁻¹): n × count.
@@ -307,10 +326,10 @@ class InducedPosterior(Posterior):
     def samples(self, nodes: np.ndarray, count: int, seed: int) -> np.ndarray:
         """Functions from the posterior, at some nodes: count × q."""
         a, _, w, covariance = self._system
-        # Not the numbers that draw u.
-        draws = np.random.default_rng([seed, 1]).standard_normal((len(a), count))
-        off = np.linalg.cholesky(covariance) @ draws
-        deviations = self._deviations(count, seed)[nodes]
+        rng = np.random.default_rng([seed, 1])  # not the numbers that draw u
+        off = np.linalg.cholesky(covariance) @ rng.standard_normal((len(a), count))
+        own = np.sqrt(self._rest)[:, None] * rng.standard_normal((len(self._rest), count))
+        deviations = (self._deviations(count, seed) + own)[nodes]
         rest = (self.phi[nodes] - w[nodes]) @ off
         return np.asarray(self.mean[nodes] + (rest + deviations).T)
 
