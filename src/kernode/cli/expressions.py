@@ -20,7 +20,7 @@ def parse_part(text: str, base: type, what: str) -> Any:
     Normalized(kernel=RBF(gamma=0.5, learned=False))
     >>> parse_part("rbg", BaseKernel, "kernel")
     Traceback (most recent call last):
-    kernode.errors.InputError: 'rbg' is not a kernel. Choose one of Linear, Normalized, Polynomial, ...
+    kernode.errors.InputError: 'rbg' is not a kernel. Choose one of Linear, Matern, Normalized, ...
     """
     known = known_parts(base)
     must_be = f"a {what} as in Python, such as {next(iter(known))}()"
