@@ -65,7 +65,7 @@ def test_any_text_is_a_kernel_or_one_sentence(text):
 
 def test_known_parts_can_be_built():
     assert list(known_parts(BaseKernel)) == [
-        *("Linear", "Normalized", "Polynomial", "Product", "RBF", "Sum", "WeightedSum")
+        *("Linear", "Matern", "Normalized", "Polynomial", "Product", "RBF", "Sum", "WeightedSum")
     ]
     assert {"GCN", "GAT", "HopMLP", "Smoother"} <= set(known_parts(FeatureMap))
     assert not {"FeatureMap", "StagedMap", "ModuleMap"} & set(known_parts(FeatureMap))
