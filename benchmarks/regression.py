@@ -2,11 +2,10 @@
 
     python benchmarks/regression.py county_2012.npz ChicagoSketch.npz chameleon.npz [--splits 5] [--results results]
 
-The files are those of Jia and Benson (KDD 2020) and of Rozemberczki et al.: ``edges`` once for each pair,
-``node_features`` or ``attr_*``, ``targets`` with ``target_names``. Where there are as many targets as features,
-each of TARGETS is predicted from the others. 60 % of the numbers are known, at random; all others are scored
-once. Baselines know the same numbers. Twins, nodes with the same neighbours and number as a known one, are
-left out of the second figure.
+The files have ``edges`` once for each pair, ``node_features`` or ``attr_*``, ``targets`` with
+``target_names``. Where there are several targets, each of TARGETS is predicted from the others. 60 % of the
+numbers are known, at random; all others are scored once. Baselines know the same numbers. Twins are nodes
+with the same neighbours and number as a known one.
 """
 
 from __future__ import annotations

@@ -46,14 +46,15 @@ def test_sizes_on_the_page_are_those_of_the_code():
     assert USUAL_SPLIT == "0.64/0.16/0.2"  # a fifth tests, 16 % calibrate
     usual = NodeKernelRegressor().get_params()
     for sentence in (
-        f"up to {process._EXACT_TARGETS:,} known numbers",
+        f"up to {usual['exact']:,} known numbers",
         f"at most {process._EXACT_ENTRIES // 10**6} million",
         f"more than {spectral._EXACT:,}\nnodes",
         f"become {inputs.COMPONENTS} main components",
         f"at most {usual['nodes']} random known numbers",
-        f"by {usual['inducing']} inducing nodes",
+        f"by {process._FEWEST} to {process._MOST:,} inducing nodes",
+        f"from {process._LIKELIHOOD}, half",
         f"partly by {posterior._PROBES} samples",
         f"never below {hyperparameters._BOUNDS['noise'][0]}",
-        f"(I − {process._LARGE.kernels[0].alpha} S)⁻¹",
+        f"α = {process._RANGES[0].alpha} or {process._RANGES[1].alpha}",
     ):
         assert sentence in PAGE, sentence

@@ -483,6 +483,21 @@ def test_any_covariance_has_an_approximation(kernel):
     assert model.kernel_.gram().shape == (120, 120)
 
 
+def test_nodes_unlike_the_inducing_ones_are_known_to_be_uncertain():
+    """Few inducing nodes of a function that varies much: errors are no larger than said."""
+    graph, ratios = clustered_graph(n=500), []
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        y = np.sin(2 * graph.features[:, :3]).sum(axis=1) + 0.05 * random.normal(size=500)
+        nodes = random.permutation(500)
+        model = regressor(kernel=SIMPLE, inducing=60, exact=40, random_state=seed).fit(
+            nodes[:400], y[nodes[:400]], graph=graph
+        )
+        mean, deviation = model.predict(nodes[400:], return_std=True)
+        ratios.append(np.square((y[nodes[400:]] - mean) / deviation).mean() ** 0.5)
+    assert 0.4 < np.mean(ratios) < 1.2
+
+
 # scikit-learn
 
 

@@ -22,7 +22,7 @@ def parse_part(text: str, base: type, what: str, *others: type, within: tuple[ty
     Normalized(kernel=RBF(gamma=0.5, learned=False))
     >>> parse_part("rbg", BaseKernel, "kernel")
     Traceback (most recent call last):
-    kernode.errors.InputError: 'rbg' is not a kernel. Choose one of Linear, Normalized, Polynomial, ...
+    kernode.errors.InputError: 'rbg' is not a kernel. Choose one of Linear, Matern, Normalized, ...
     """
     kinds = (base, *others)
     known = {name: kind for one in (*kinds, *within) for name, kind in known_parts(one).items()}
