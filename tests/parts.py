@@ -50,6 +50,7 @@ from kernode.maps import (
     Standardized,
     Wrapped,
 )
+from kernode.maps.graph_kernel import GraphKernelMap
 from kernode.tasks.classes.kernel_ridge import Instant
 from kernode.tasks.classes.logistic_regression import LogisticRegression
 from kernode.tasks.classes.method import Method
@@ -231,6 +232,7 @@ METHODS = {  # for three classes
     "components": Method(DiffusedComponents(4), _DOT, Hinge(triplets=200)),
     "side by side": Method(ConcatMap(HopMLP((8,), 5)), _DOT, Hinge(triplets=200)),
     "instant": Instant(),
+    "edges": Instant(GraphKernelMap()),
     "linear": LogisticRegression(),
     "rows of A": LogisticRegression(OnColumns(MLP((), normalize_rows=False), columns="all")),
     "stages": Method(Standardized(Stages((8, 8))), _DOT, Softmax()),

@@ -102,7 +102,12 @@ def test_rows_are_the_variants_of_the_same_name():
                     named = configure_links(row.name, dataset) if links else next(iter(of_nodes.values()))
                     assert (link_method if links else node_method)(cell.values, table.name) == named
     later = {"gcn-tuned", "sage", "gat-tuned", "gcnii", "mlp", "label-propagation", "correct-and-smooth"}
-    later |= {"hops-scaled", "similarity-open", *(one for c in CHOICES.values() for one in c.candidates)}
+    later |= {
+        "hops-scaled",
+        "similarity-open",
+        "edges",
+        *(one for c in CHOICES.values() for one in c.candidates),
+    }
     later -= {"k3-tuned"}
     assert seen == set(VARIANTS) - {"smoother", *later} | {"similarity"} | set(LINK_VARIANTS) - {
         *MEMBERS,

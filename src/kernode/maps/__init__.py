@@ -10,7 +10,6 @@ from kernode.maps.diffusion import Diffusion
 from kernode.maps.gat import GAT
 from kernode.maps.gcn import GCN
 from kernode.maps.gcnii import GCNII
-from kernode.maps.graph_kernel import GraphKernelMap
 from kernode.maps.hop_mlp import HopMLP
 from kernode.maps.hop_net import HopNet
 from kernode.maps.mlp import MLP
@@ -31,7 +30,6 @@ __all__ = [
     "DiffusedComponents",
     "Diffusion",
     "FeatureMap",
-    "GraphKernelMap",
     "HopMLP",
     "HopNet",
     "HopStages",

@@ -29,11 +29,11 @@ class GraphKernelMap(FeatureMap):
     g(v) is Nyström's, as that of :class:`~kernode.maps.SmoothedKernel`: ⟨g(u), g(v)⟩ is K where one of both
     is a landmark. Landmarks are parameters, and are not trained.
 
-    - ``kernel``: such as :class:`~kernode.kernels.RegularizedLaplacian` or
+    - ``graph_kernel``: such as :class:`~kernode.kernels.RegularizedLaplacian` or
       :class:`~kernode.kernels.GraphDiffusion`.
     """
 
-    kernel: GraphKernel = field(default_factory=lambda: RegularizedLaplacian(0.9))
+    graph_kernel: GraphKernel = field(default_factory=lambda: RegularizedLaplacian(0.9))
 
     drops: ClassVar[bool] = False
     learns: ClassVar[bool] = False
@@ -41,7 +41,7 @@ class GraphKernelMap(FeatureMap):
     of_one_graph: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require_part("kernel", self.kernel, GraphKernel, "kernode.kernels.RegularizedLaplacian()")
+        require_part("graph_kernel", self.graph_kernel, GraphKernel, "kernode.kernels.RegularizedLaplacian()")
 
     def least_bytes(self, sizes: GraphSizes, options: TensorOptions) -> float:
         """The adjacency matrix."""
@@ -61,7 +61,7 @@ class GraphKernelMap(FeatureMap):
         s, dtype = prepared
         found = []
         for landmarks in parameters["landmarks"]:
-            (columns,) = spectral_columns(s, [self.kernel], landmarks.cpu().numpy(), dtype=dtype)
+            (columns,) = spectral_columns(s, [self.graph_kernel], landmarks.cpu().numpy(), dtype=dtype)
             held = torch.from_numpy(columns).to(landmarks.device)
             factor = landmark_factor(held[landmarks])
             found.append(nystrom(factor, held.__getitem__, len(held)))

@@ -10,8 +10,10 @@ import numpy as np
 import torch
 
 from kernode.compute.stack import Parameters, take
+from kernode.config import require_part
 from kernode.kernels import BaseKernel, Linear, Normalized
-from kernode.maps import GraphKernelMap
+from kernode.maps import FeatureMap
+from kernode.maps.graph_kernel import GraphKernelMap
 from kernode.maps.smoothed_kernel import SmoothedKernel
 from kernode.tasks.classes.calibration import Calibration, fit_calibration
 from kernode.tasks.classes.method import NodeMethod, head_probabilities
@@ -40,6 +42,10 @@ class Instant(NodeMethod):
 
     map: SmoothedKernel | GraphKernelMap = field(default_factory=SmoothedKernel)
     kernel: BaseKernel = field(default_factory=lambda: Normalized(Linear()))
+
+    def __post_init__(self) -> None:
+        require_part("map", self.map, FeatureMap, "kernode.maps.smoothed_kernel.SmoothedKernel()")
+        require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.Linear()")
 
     has_kernel: ClassVar[bool] = True
     closed_form: ClassVar[bool] = True

@@ -24,7 +24,6 @@ from kernode.maps import (
     ConcatMap,
     Diffusion,
     FeatureMap,
-    GraphKernelMap,
     HopMLP,
     HopNet,
     OnColumns,
@@ -33,6 +32,7 @@ from kernode.maps import (
     Stages,
     Standardized,
 )
+from kernode.maps.graph_kernel import GraphKernelMap
 from kernode.models.variants import Catalogue, Choice, Found, Tuned, Variant, known_name
 from kernode.tasks.classes.kernel_ridge import Instant
 from kernode.tasks.classes.logistic_regression import LogisticRegression
