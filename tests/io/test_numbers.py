@@ -425,6 +425,6 @@ def test_commands_read_numbers(read, workspace):
     assert numbers["numbers"]["max"] == 4
     assert workspace.kernode("data info cora --json").json["numbers"] is None
     assert workspace.kernode(f"data convert {tables} --label price -o graph.npz").status == 0
-    for command in (f"fit {tables} --label price", "fit graph.npz", "tune graph.npz", "compare graph.npz"):
+    for command in ("tune graph.npz", "compare graph.npz"):
         assert "'price' holds numbers, and this predicts classes" in workspace.kernode(command).refusal
     assert "it is now --set table.task=…" in workspace.kernode(f"fit {tables} --task numbers").refusal

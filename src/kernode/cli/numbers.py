@@ -94,10 +94,12 @@ def number_report(model: NodeKernelRegressor) -> dict[str, Any]:
 
 
 def interval_of(model: NodeKernelRegressor, coverage: float | None = None) -> dict[str, Any]:
-    """Return how intervals are found: by nodes held out of the fit, if there are any."""
-    held, train = model.model_.held, model.model_.train
-    method, nodes = ("loo", train) if held is None else ("conformal", held)
-    return {"method": method, "coverage": coverage or COVERAGE, "calibrated_on": nodes.shape[1]}
+    """Return how intervals are found: by nodes held out of the fit, if there are enough."""
+    coverage = coverage or COVERAGE
+    method = model._on().interval_for(coverage)
+    nodes = {"conformal": model.model_.held, "loo": model.model_.train}.get(method)
+    count = None if nodes is None else nodes.shape[1]
+    return {"method": method, "coverage": coverage, "calibrated_on": count}
 
 
 def number_predictions(model: NodeKernelRegressor, nodes: Any = None, coverage: float | None = None) -> Table:
@@ -113,7 +115,7 @@ def number_predictions(model: NodeKernelRegressor, nodes: Any = None, coverage: 
     graph, trained = model.graph_, model.model_
     nodes = positions(range(graph.n_nodes)) if nodes is None else nodes
     mean, deviation = model.predict(nodes, return_std=True)
-    low, high = model.predict_interval(nodes, coverage or COVERAGE, interval_of(model)["method"]).T
+    low, high = model.predict_interval(nodes, coverage or COVERAGE, interval_of(model, coverage)["method"]).T
     known = model._on().truth
     parts = np.where(np.isnan(known), "", "known").astype(object)
     for name, some in (("test", trained.tested), ("train", trained.train), ("held", trained.held)):

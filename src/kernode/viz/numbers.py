@@ -10,7 +10,7 @@ import numpy as np
 
 from kernode.errors import InputError
 from kernode.graph.lookup import require_aligned
-from kernode.tasks.numbers.evaluation import COVERAGE, enough_errors, evaluate
+from kernode.tasks.numbers.evaluation import COVERAGE, evaluate
 from kernode.tasks.numbers.model import Interval, NumberModel, NumbersOnGraph
 from kernode.viz.evaluation import EvaluationData, NodeParts, NodesInPlane, warn_of_training
 from kernode.viz.layout import Layout
@@ -96,9 +96,7 @@ class NumberEvaluation(NodesInPlane):
     @property
     def interval(self) -> Interval:
         """The method of intervals that are shown: the first with enough errors."""
-        if self.model.held is not None and enough_errors(self.model.held.shape[1], COVERAGE):
-            return "conformal"
-        return "loo" if enough_errors(self.model.train.shape[1], COVERAGE) else "gaussian"
+        return self.on.interval_for(COVERAGE)
 
     @cached_property
     def intervals(self) -> np.ndarray:

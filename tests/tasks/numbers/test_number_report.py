@@ -196,8 +196,8 @@ def test_few_known_numbers_have_no_conformal_intervals():
     graph, nodes = number_graph(), np.arange(12)
     model = kn.NodeKernelRegressor(nodes=60).fit(nodes, graph.targets[nodes], graph=graph)
     found = model.report(np.arange(12, 19), graph.targets[12:19])
-    assert "no node was held out" in str(found)
-    assert found["test"]["coverage"]["conformal"] == {"skipped": "no node was held out of the fit"}
+    assert "too few nodes were held out" in str(found)
+    assert found["test"]["coverage"]["conformal"] == {"skipped": "too few nodes were held out of the fit"}
 
 
 def test_long_parts_report_progress(model):

@@ -12,7 +12,7 @@ from kernode.graph import Graph
 from kernode.models.model import Report
 from kernode.progress import report_progress
 from kernode.tasks.numbers.baselines import NAMES, baseline_numbers, compare
-from kernode.tasks.numbers.model import INTERVALS, Interval, NumbersOnGraph
+from kernode.tasks.numbers.model import INTERVALS, Interval, NumbersOnGraph, enough_errors
 from kernode.version import versions
 
 COVERAGE = 0.9
@@ -96,8 +96,10 @@ def coverage_figures(on: NumbersOnGraph, nodes: np.ndarray, truth: np.ndarray) -
     found: dict[str, Any] = {}
     for done, method in enumerate(INTERVALS):
         report_progress("intervals", done, len(INTERVALS))
-        if method == "conformal" and on.model.held is None:
-            found[method] = {"skipped": "no node was held out of the fit"}
+        held = on.model.held if method == "conformal" else on.model.train
+        if method != "gaussian" and not enough_errors(0 if held is None else held.shape[1], COVERAGE):
+            found[method] = {"skipped": "too few nodes were held out of the fit" if method == "conformal"
+                             else "too few known numbers"}  # fmt: skip
             continue
         low, high = on.intervals(nodes, COVERAGE, method).T
         width, spread = float((high - low).mean()), float(truth.std())
@@ -109,11 +111,6 @@ def coverage_figures(on: NumbersOnGraph, nodes: np.ndarray, truth: np.ndarray) -
             "width_in_spreads": width / spread if spread else None,
         }
     return found
-
-
-def enough_errors(count: int, coverage: float) -> bool:
-    """Whether so many errors have a quantile for a coverage."""
-    return count > 0 and int(np.ceil((count + 1) * coverage)) <= count
 
 
 def coverage_by_chance(on: NumbersOnGraph, t: int, coverage: float, method: Interval) -> list[float]:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from kernode.compute.tensor_options import TensorOptions
 from kernode.config import Config
-from kernode.errors import FileError, InputError, warn
+from kernode.errors import FileError, InputError
 from kernode.graph import Graph
 from kernode.io.tables.table import Repair
 from kernode.kernels import Linear, NodeKernel
@@ -165,6 +165,13 @@ class NumbersOnGraph(ModelOnGraph):
             times = _quantile(self.conformity, coverage)
         return np.stack([middle - times * spread, middle + times * spread], axis=1)
 
+    def interval_for(self, coverage: float) -> Interval:
+        """The first method that has enough errors for a coverage."""
+        model = self.model
+        if model.held is not None and enough_errors(model.held.shape[1], coverage):
+            return "conformal"
+        return "loo" if enough_errors(model.train.shape[1], coverage) else "gaussian"
+
     @cached_property
     def conformity(self) -> np.ndarray:
         """Errors of the nodes held out, in posterior standard deviations."""
@@ -224,14 +231,18 @@ class NumbersOnGraph(ModelOnGraph):
 
 def _quantile(errors: np.ndarray, coverage: float) -> float:
     """The ⌈(m + 1) coverage⌉-th smallest of m errors."""
-    rank = int(np.ceil((len(errors) + 1) * coverage))
-    if rank > len(errors):
-        warn(
-            f"{len(errors):,} errors are too few for a coverage of {coverage:g}: intervals are as wide as "
-            "the largest. Ask for less, or hold more nodes out."
-        )
-        return float(errors.max())
-    return float(np.sort(errors)[rank - 1])
+    if not enough_errors(len(errors), coverage):
+        raise InputError(
+            f"the errors of {len(errors):,} nodes are too few for intervals with a coverage of {coverage:g}. "
+            "Ask for less, learn from more nodes, or use method='gaussian'.",
+            "too-few", setting="coverage",
+        )  # fmt: skip
+    return float(np.sort(errors)[int(np.ceil((len(errors) + 1) * coverage)) - 1])
+
+
+def enough_errors(count: int, coverage: float) -> bool:
+    """Whether so many errors have a quantile for a coverage."""
+    return count > 0 and int(np.ceil((count + 1) * coverage)) <= count
 
 
 def quantiles_of(on: NumbersOnGraph, nodes: np.ndarray, levels: Sequence[float]) -> np.ndarray:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernode.tasks.numbers.evaluation import COVERAGE as NOMINAL
-from kernode.tasks.numbers.evaluation import coverage_by_chance, enough_errors, figures
-from kernode.tasks.numbers.model import INTERVALS, Interval
+from kernode.tasks.numbers.evaluation import coverage_by_chance, figures
+from kernode.tasks.numbers.model import INTERVALS, Interval, enough_errors
 from kernode.viz.canvas import (
     COLOURS,
     GREY,
