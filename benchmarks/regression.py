@@ -1,17 +1,21 @@
 """NodeKernelRegressor with nothing set, beside baselines: R², coverage of intervals, seconds.
 
-    python benchmarks/regression.py county_2012.npz ChicagoSketch.npz chameleon.npz [--splits 5]
+    python benchmarks/regression.py county_2012.npz ChicagoSketch.npz chameleon.npz [--splits 5] [--exact 0]
+    python benchmarks/regression.py --made 100000
 
 The files have ``edges`` once for each pair, ``node_features`` or ``attr_*``, ``targets`` with
 ``target_names``. Where there are several targets, each of TARGETS is predicted from the others. 60 % of the
 numbers are known, at random; all others are scored once. Baselines know the same numbers. Twins are nodes
-with the same neighbours and number as a known one.
+with the same neighbours and number as a known one. `--exact 0`: as if there were too many numbers for an
+exact posterior. `--made`: a graph of so many nodes on a plane, each linked to its three nearest and one in
+two to any other, whose numbers follow the place, the features and noise; without baselines.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +23,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial import cKDTree
 
 import kernode as kn
 from kernode.compute.machine import machine
 from kernode.io import random_split
 from kernode.storage import write_whole
+from kernode.tasks.numbers.evaluation import figures
 
 TARGETS = ("income", "education", "unemployment", "election")
 
@@ -61,7 +67,47 @@ def deduplicated(graph: kn.Graph) -> kn.Graph:
     return kn.Graph(a[kept][:, kept], graph.features[kept], np.full(len(kept), -1), **about)
 
 
-def measured(graph: kn.Graph, splits: int) -> dict[str, Any]:
+def made_graph(n: int) -> kn.Graph:
+    """Nodes on a plane, with eight features."""
+    rng = np.random.default_rng(0)
+    place = rng.random((n, 2))
+    _, near = cKDTree(place).query(place, k=4)
+    edges = np.stack([np.repeat(np.arange(n), 3), near[:, 1:].ravel()], axis=1)
+    edges = np.concatenate([edges, rng.integers(0, n, (int(1.5 * n), 2))])
+    x = rng.standard_normal((n, 8))
+    waves = np.sin(6 * place[:, 0]) + np.cos(8 * place[:, 1])
+    y = waves + np.tanh(x[:, 0] * x[:, 1]) + x[:, 2] / 2 + rng.standard_normal(n) / 2
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    return kn.Graph.from_edges(edges, x, targets=y, target_name="made", name=f"made-{n}")
+
+
+def timed(graph: kn.Graph) -> dict[str, Any]:
+    """Seconds and memory of a fit, of predictions with deviations, and of conformal intervals."""
+    assert graph.targets is not None
+    split = random_split(graph.targets, (0.6, 0.0, 0.4), 0)
+    truth, seconds = graph.targets[split.test], {}
+    started = time.perf_counter()
+    model = kn.NodeKernelRegressor().fit(split.train, graph.targets[split.train], graph=graph)
+    seconds["fit"] = time.perf_counter() - started
+    started = time.perf_counter()
+    predicted, _ = model.predict(split.test, return_std=True)
+    seconds["predict"] = time.perf_counter() - started
+    started = time.perf_counter()
+    low, high = model.predict_interval(split.test).T
+    seconds["intervals"] = time.perf_counter() - started
+    return {
+        "dataset": graph.name,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "r2": [figures(truth, predicted)["r2"]],
+        "coverage": [100 * float(((low <= truth) & (truth <= high)).mean())],
+        "seconds": {name: round(value, 1) for name, value in seconds.items()},
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+        "machine": machine("cpu"),
+    }
+
+
+def measured(graph: kn.Graph, splits: int, exact: int) -> dict[str, Any]:
     """Figures of random splits."""
     rows: list[dict[str, Any]] = []
     seconds = []
@@ -69,7 +115,7 @@ def measured(graph: kn.Graph, splits: int) -> dict[str, Any]:
     for seed in range(splits):
         split = random_split(graph.targets, (0.6, 0.0, 0.4), seed)
         started = time.perf_counter()
-        model = kn.NodeKernelRegressor(random_state=seed)
+        model = kn.NodeKernelRegressor(random_state=seed, exact=exact)
         model.fit(split.train, graph.targets[split.train], graph=graph)
         seconds.append(round(time.perf_counter() - started, 1))
         rows.append(model.report(split.test, graph.targets[split.test])["test"])
@@ -97,18 +143,28 @@ def measured(graph: kn.Graph, splits: int) -> dict[str, Any]:
 def main() -> None:
     """Measure what the command line names; store and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("graphs", nargs="+", type=Path, help=".npz files")
+    parser.add_argument("graphs", nargs="*", type=Path, help=".npz files")
+    parser.add_argument("--made", type=int, help="nodes of a made graph")
+    parser.add_argument("--exact", type=int, default=5000)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--deduplicate", action="store_true", help="keep one of nodes that are twins")
     parser.add_argument("--results", type=Path, default=Path("results"))
     given = parser.parse_args()
+
+    def store(name: str, found: dict[str, Any]) -> None:
+        lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in found.items()]
+        out = given.results / "numbers" / f"{name}.json"
+        write_whole(out, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+    if given.made:
+        graph = made_graph(given.made)
+        store(graph.name, found := timed(graph))
+        print(found)
     for path in given.graphs:
         for graph in read_graphs(path):
             graph = deduplicated(graph) if given.deduplicate else graph
-            found = measured(graph, given.splits)
-            lines = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()]
-            out = given.results / "numbers" / f"{graph.name}.json"
-            write_whole(out, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+            found = measured(graph, given.splits, given.exact)
+            store(graph.name + ("" if given.exact else "-approximate"), found)
 
 
 if __name__ == "__main__":

@@ -186,7 +186,7 @@ def test_a_conformal_interval_is_the_quantile_of_nodes_held_out():
     errors = np.sort(np.abs(Y - middle)[own.held[0]] / deviation[own.held[0]])
     expected = middle + np.array([[-1], [1]]) * errors[18] * deviation  # ⌈21 · 0.9⌉ = 19
     assert np.allclose(model.predict_interval(range(120), 0.9), expected.T)
-    with pytest.raises(InputError, match="the errors of 20 nodes are too few"):
+    with pytest.raises(kn.InputError, match="the errors of 20 nodes are too few"):
         model.predict_interval(range(120), 0.99)
 
 
