@@ -7,8 +7,8 @@ The files have ``edges`` once for each pair, ``node_features`` or ``attr_*``, ``
 ``target_names``. Where there are several targets, each of TARGETS is predicted from the others. 60 % of the
 numbers are known, at random; all others are scored once. Baselines know the same numbers. Twins are nodes
 with the same neighbours and number as a known one. `--exact 0`: as if there were too many numbers for an
-exact posterior. `--made`: a graph of so many nodes on a plane, each linked to its three nearest and one in
-two to any other, whose numbers follow the place, the features and noise; without baselines.
+exact posterior. `--made`: a graph of so many nodes on a plane, each linked to its three nearest and to
+others at random, whose numbers follow the place, the features and noise; without baselines.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def made_graph(n: int) -> kn.Graph:
     place = rng.random((n, 2))
     _, near = cKDTree(place).query(place, k=4)
     edges = np.stack([np.repeat(np.arange(n), 3), near[:, 1:].ravel()], axis=1)
-    edges = np.concatenate([edges, rng.integers(0, n, (int(1.5 * n), 2))])
+    edges = np.concatenate([edges, rng.integers(0, n, (int(1.65 * n), 2))])
     x = rng.standard_normal((n, 8))
     waves = np.sin(6 * place[:, 0]) + np.cos(8 * place[:, 1])
     y = waves + np.tanh(x[:, 0] * x[:, 1]) + x[:, 2] / 2 + rng.standard_normal(n) / 2

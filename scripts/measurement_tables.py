@@ -28,6 +28,8 @@ def measurement_tables() -> dict[str, Callable[[], str]]:
         "random_splits": lambda: random_splits(
             *(_of_default(f"random-{name}") for name in ("instant", "auto"))
         ),
+        "numbers": numbers,
+        "numbers_made": numbers_made,
         "own_graphs": lambda: own_graphs(*(_rows(f"own-graphs-{device}") for device in DEVICES)),
         "calibration": lambda: calibration(_rows("calibration")),
         "prediction_sets": lambda: prediction_sets(_rows("prediction-sets")),
@@ -121,6 +123,76 @@ def random_splits(instant: list[Record], auto: list[Record]) -> str:
         lines.append([_title(one), *cells, *["–"] * (6 - len(cells))])
     head = ["graph", "instant", "its seconds", "fast", "auto", "auto − fast (95 %)", "its seconds"]
     return markdown(head, lines)
+
+
+# Of Jia and Benson (KDD 2020), the best of theirs: means of ten splits of the year 2012, 60 % known.
+PUBLISHED_R2 = {
+    "county_2012-income": 0.795, "county_2012-education": 0.706, "county_2012-unemployment": 0.781,
+    "county_2012-election": 0.691, "ChicagoSketch-flow": 0.719,
+}  # fmt: skip
+NUMBERS = {
+    "county_2012-income": "US counties, income",
+    "county_2012-education": "education",
+    "county_2012-unemployment": "unemployment",
+    "county_2012-election": "election",
+    "ChicagoSketch-flow": "Chicago, road traffic",
+    "chameleon-log_traffic": "chameleon, page traffic",
+    "chameleon-log_traffic-deduplicated": "the same without twins",
+}
+
+
+def numbers() -> str:
+    """R² of the regressor and of baselines, coverage of intervals: a line for each target."""
+    lines = []
+    for name, title in NUMBERS.items():
+        one = _of_numbers(name)
+        if one is None:
+            continue
+        rivals = ("ridge", "features", "boosting", "label propagation")
+        approximate = _of_numbers(f"{name}-approximate")
+        r2 = [one["r2"], *(one["baselines"][rival] for rival in rivals)]
+        if approximate is not None:
+            r2.insert(1, approximate["r2"])
+        texts = [_spread_of(values) for values in r2]
+        best = max(range(len(r2)), key=lambda at: np.mean(r2[at]))
+        texts[best] = f"**{texts[best]}**"
+        if approximate is None:
+            texts.insert(1, "–")
+        published = f"{PUBLISHED_R2[name]:.3f}" if name in PUBLISHED_R2 else "–"
+        covered = (
+            f"{np.mean([row['measured'] for row in one['coverage'][method]]):.1f}"
+            for method in ("conformal", "loo", "gaussian")
+        )
+        seconds = f"{np.median(one['seconds']):.0f}"
+        lines.append([title, *texts, published, " / ".join(covered), seconds])
+    head = ["", "exact", "approximate", "ridge", "boosting on features", "boosting with neighbours' means",
+            "label propagation", "published", "coverage, %", "seconds"]  # fmt: skip
+    return markdown(head, lines)
+
+
+def numbers_made() -> str:
+    """Seconds and memory on made graphs."""
+    found = [json.loads(path.read_text()) for path in sorted((RESULTS / "numbers").glob("made-*.json"))]
+    lines = [
+        [
+            f"{one['nodes']:,}",
+            f"{one['edges']:,}",
+            *(f"{one['seconds'][part]:.0f}" for part in ("fit", "predict", "intervals")),
+            f"{one['peak_memory_mb'] / 1000:.1f} GB",
+        ]
+        for one in found
+    ]
+    head = ["nodes", "edges", "fit, s", "predictions with deviations, s", "conformal intervals, s", "memory"]
+    return markdown(head, lines)
+
+
+def _of_numbers(name: str) -> Record | None:
+    path = RESULTS / "numbers" / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def _spread_of(values: list[float]) -> str:
+    return f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"
 
 
 def _mark(one: Record) -> str:

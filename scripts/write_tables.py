@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "README.md",
     *(f"docs/{name}.md" for name in ("reproduction", "comparison", "systems", "performance", "variants")),
+    "docs/numbers.md",
     "docs/scale.md",
     "docs/sure.md",
     "docs/why.md",
