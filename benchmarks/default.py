@@ -1,14 +1,14 @@
 """The default classifier, with nothing set: test figures, weights of the members, time.
 
     python benchmarks/default.py minesweeper.npz tolokers.npz squirrel_filtered.npz [--device auto]
-    python benchmarks/default.py cora citeseer --random 10 [--variant instant]
+    python benchmarks/default.py cora citeseer --random 10 [--variant instant] [--sizes 5-per-class]
     python benchmarks/default.py amazon_photo.npz --split fixed.npz [--replicas 10] [--results results]
 
 The first graphs are those of Platonov et al. (ICLR 2023), whose files hold ten splits: members are trained
-once for each of them, and each split has weights of its own. `--random` does the same on random splits
-60/20/20, those of `kernode compare`. `--split` trains replicas on one split, of a file or by name
-("fastgcn"), as `kernode fit` does. The figure is the accuracy, and with two classes the area under the ROC
-curve. Test nodes are scored once.
+once for each of them, and each split has weights of its own. `--random` does the same on random splits, those
+of `kernode compare`. `--split` trains replicas on one split, of a file or by name ("fastgcn"), as `kernode
+fit` does. The figure is the accuracy, and with two classes the area under the ROC curve. Test nodes are
+scored once.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from kernode.storage import write_whole
 from kernode.tasks.classes.evaluation import retrieval_of_run
 from kernode.tasks.classes.on_graph import NodeModelOnGraph
 from kernode.tasks.classes.variants import CHOICES
+
+SIZES = "0.6/0.2/0.2"
 
 
 def read_official(path: str | Path) -> tuple[kn.Graph, list[Split]]:
@@ -119,6 +121,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+", help=".npz files, or names of built-in data sets")
     parser.add_argument("--split", help="one split for replicas: a file, or fastgcn")
     parser.add_argument("--random", type=int, help="so many random splits")
+    parser.add_argument("--sizes", default=SIZES, help="of random splits")
     parser.add_argument("--replicas", type=int, default=10)
     parser.add_argument("--variant", default="auto")
     parser.add_argument("--device", default="auto")
@@ -129,8 +132,8 @@ def main() -> None:
             kind, (graph, split) = Path(given.split).stem, kn.load(name, given.split)
             found = fixed(graph, split, given.replicas, given.variant, given.device)
         elif given.random:
-            kind, (graph, _) = "random", kn.load(name)
-            splits = split_nodes(graph, "0.6/0.2/0.2", range(given.random))
+            kind, (graph, _) = "random" if given.sizes == SIZES else given.sizes, kn.load(name)
+            splits = split_nodes(graph, given.sizes, range(given.random))
             found = on_splits(graph, splits, given.variant, given.device)
         else:
             kind, (graph, splits) = "official", read_official(name)
