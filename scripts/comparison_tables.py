@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from table_text import TITLES, bolded, markdown, signed
 
 from experiments import RESULTS
 from kernode.metrics.accuracy import mean_and_std
+from kernode.metrics.significance import paired
 from kernode.search.baselines import METHODS, compared_method
 from kernode.search.compare import QUESTIONS, SPLIT, differences
 from kernode.search.results import read_record
@@ -39,6 +41,10 @@ def comparison_tables(folder: Path = RESULTS / "compare") -> dict[str, Callable[
     for split, found in few.items():
         number = split.partition("-")[0]
         tables[f"compare_fast_{number}_labels"] = partial(fast_table, found)
+    for kind in ("random", *FEW_LABELS):
+        split, name = SPLIT if kind == "random" else kind, kind.partition("-")[0]
+        for metric in ("accuracy", "map"):
+            tables[f"default_{name}_{metric}"] = partial(default_table, figures, kind, split, metric)
     return tables | {
         "compare_fast": lambda: fast_table(figures()),
         "compare_questions": lambda: questions_table(figures()),
@@ -58,6 +64,32 @@ def stored_figures(folder: Path, split: str = SPLIT) -> By:
             raise ValueError(f"{path} is the second result of {method} on {dataset}: delete the older one.")
         found[dataset][method] = record
     return {dataset: found[dataset] for dataset in TITLES if dataset in found}
+
+
+def default_table(figures: Callable[[str], By], kind: str, split: str, metric: str) -> str:
+    """The default minus each rival on the same splits: mean and 95 % interval, clear ones in bold."""
+    stored, columns = figures(split), {}
+    for dataset, title in TITLES.items():
+        path = RESULTS / "default" / f"{dataset}-{kind}-auto.json"
+        own = json.loads(path.read_text()) if path.exists() else {}
+        values = own.get({"accuracy": "test"}.get(metric, metric))
+        if values and dataset in stored:
+            columns[f"{title}, {len(values)} splits"] = values, stored[dataset]
+    rows = []
+    for method in ("fast", *(name for name in PEERS if name not in ("fast", "default"))):
+        cells = []
+        for values, results in columns.values():
+            theirs = results[method][metric] if method in results else None
+            if not theirs or theirs[0] is None:
+                cells.append("–")
+                continue
+            pairs = zip(values, theirs, strict=False)
+            found = paired([one - other for one, other in pairs], results[method]["overlap"])
+            clear = found.low > 0 or found.high < 0
+            cells.append(f"{bolded(signed(found.mean), clear)} ({signed(found.low)} to {signed(found.high)})")
+        if any(cell != "–" for cell in cells):
+            rows.append([METHODS[method].title if method != "fast" else "`fast`", *cells])
+    return markdown(["`auto` minus", *columns], rows)
 
 
 def _figures_of_split(figures: Callable[[], By], metric: str, methods: tuple[str, ...]) -> str:
