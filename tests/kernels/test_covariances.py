@@ -104,14 +104,11 @@ def test_kernels_that_are_summed_before_give_the_same(covariance):
     separate = between(covariance, inputs, EVERYWHERE, columns)
     expected = covariance.gram(parameters, separate)
     summed = between(covariance, inputs, EVERYWHERE, columns, parameters)
-    for one in (summed, separate.weighted(parameters)):
-        assert torch.allclose(covariance.gram(parameters, one), expected, atol=1e-12)
-        assert torch.allclose(
-            covariance.gram(parameters, one.at(columns).to(np.array([2, 0]))), expected[columns][:, [2, 0]]
-        )
-    single = between(covariance, inputs, EVERYWHERE, columns, dtype=np.float32).weighted(parameters)
-    again = between(covariance, inputs, EVERYWHERE, columns, parameters, dtype=np.float32)
-    assert all(torch.equal(single.graph[path], held) for path, held in again.graph.items())
+    assert torch.allclose(covariance.gram(parameters, summed), expected, atol=1e-12)
+    part = summed.at(columns).to(np.array([2, 0]))
+    assert torch.allclose(covariance.gram(parameters, part), expected[columns][:, [2, 0]])
+    single = between(covariance, inputs, EVERYWHERE, columns, parameters, dtype=np.float32)
+    assert torch.allclose(covariance.gram(parameters, single).double(), expected, atol=1e-3)
 
 
 @every_covariance

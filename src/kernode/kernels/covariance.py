@@ -64,17 +64,6 @@ class Between:
         graph = {path: held[:, :, columns] for path, held in self.graph.items()}
         return replace(self, columns=self.columns[columns], graph=graph)
 
-    def weighted(self, parameters: Parameters) -> Between:
-        """Return the same with one matrix for each term of edges: its kernels, weighted."""
-        found = {}
-        for path, held in self.graph.items():
-            total = torch.zeros_like(held[:1])
-            # In the order of :func:`between`, so that a model from a file has the same bits.
-            for weight, one in zip(parameters[f"{path}amplitudes"].exp().tolist(), held, strict=True):
-                total += weight * one
-            found[path] = total
-        return replace(self, graph=found, summed=True)
-
 
 @dataclass(frozen=True)
 class Covariance(Config):

@@ -99,7 +99,8 @@ class GaussianProcess(Config):
     def for_size(self, nodes: int, targets: int) -> GaussianProcess:
         """Return the process for a graph of a size.
 
-        Where K would be too large, the terms of edges alone become one kernel whose inverse is sparse.
+        Where K would be too large, the terms of edges alone become one kernel whose inverse is sparse; one is
+        added where there is none, with an amplitude that the likelihood chooses. So is a term of features.
         """
         if self.is_exact(nodes, targets):
             return self
