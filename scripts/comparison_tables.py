@@ -89,6 +89,8 @@ def default_table(figures: Callable[[str], By], kind: str, split: str, metric: s
             cells.append(f"{bolded(signed(found.mean), clear)} ({signed(found.low)} to {signed(found.high)})")
         if any(cell != "–" for cell in cells):
             rows.append([METHODS[method].title if method != "fast" else "`fast`", *cells])
+    if not columns:
+        return "*Not measured yet.*"
     return markdown(["`auto` minus", *columns], rows)
 
 

@@ -28,6 +28,7 @@ def measurement_tables() -> dict[str, Callable[[], str]]:
         "random_splits": lambda: random_splits(
             *(_of_default(f"random-{name}") for name in ("instant", "auto"))
         ),
+        "debian": debian,
         "numbers": numbers,
         "numbers_made": numbers_made,
         "own_graphs": lambda: own_graphs(*(_rows(f"own-graphs-{device}") for device in DEVICES)),
@@ -123,6 +124,19 @@ def random_splits(instant: list[Record], auto: list[Record]) -> str:
         lines.append([_title(one), *cells, *["–"] * (6 - len(cells))])
     head = ["graph", "instant", "its seconds", "fast", "auto", "auto − fast (95 %)", "its seconds"]
     return markdown(head, lines)
+
+
+def debian() -> str:
+    """Accuracy and seconds on Debian's packages: a line for each method."""
+    found = [json.loads(path.read_text()) for path in (RESULTS / "debian").glob("*.json")]
+    lines = []
+    for one in sorted(found, key=lambda one: one["packages"]):
+        best = max(float(np.mean(row["accuracy"])) for row in one["methods"].values())
+        for name, row in one["methods"].items():
+            figure = spread(row["accuracy"], bold=float(np.mean(row["accuracy"])) == best)
+            seconds = f"{np.median(row['seconds']):.0f}"
+            lines.append([f"{one['packages']:,}", name, figure, str(len(row["accuracy"])), seconds])
+    return markdown(["packages", "method", "accuracy, %", "draws", "seconds"], lines)
 
 
 # Of Jia and Benson (KDD 2020), the best of theirs: means of ten splits of the year 2012, 60 % known.
