@@ -381,7 +381,7 @@ def split_numbers(graph: Graph, split: Any, seeds: Sequence[int]) -> Split:
     if not isinstance(split, Split):
         # By its numbers, whatever classes it has as well.
         alone = replace(graph, labels=np.full(graph.n_nodes, -1), class_names=())
-        (split,) = split_nodes(alone, split or USUAL_SPLIT, seeds)
+        (split,) = split_nodes(alone, split or USUAL_SPLIT, seeds[:1])
     for part in (split.train, split.validation, split.test):
         for node in np.setdiff1d(graph.find(positions(part)), known)[:1]:
             raise InputError(
