@@ -34,7 +34,7 @@ WIDTH = 16  # d, of a map without outputs
 _SHARE = 0.6  # of the fitted numbers, by which a map is trained
 _FEWEST = 10
 _HEAD = 900  # stream of the head's first parameters
-_ELSEWHERE = {"precision", "threads", "folds"}  # settings of training that the regressor has, or no use for
+_ELSEWHERE = ("precision", "threads", "folds")  # settings of training that the regressor has, or no use for
 
 
 @dataclass(frozen=True)
@@ -136,17 +136,19 @@ def configured(
     feature_map, changes = feature_map.for_classes(WIDTH), {} if training is None else {"training": training}
     first = Training(dropout=0.0 if "dropout" in feature_map.ignored_settings else 0.1, select_by="r2")
     method, found = Variant(LearnedMap(feature_map, Linear()), first).configure("map", "", changes)
-    given = set(training) if isinstance(training, Mapping) else set()
-    for name in sorted(given & _ELSEWHERE):
+    for name in (name for name in _ELSEWHERE if getattr(found, name) != getattr(Training, name)):
         sentence = f"{name} has no effect on a learned map: leave it out."
         raise InputError(sentence, "no-effect", setting=name)
     if scoring is not None and found.selection == "last":
         sentence = "scoring has no effect where the last epoch is kept: leave it out."
         raise InputError(sentence, "no-effect", setting="scoring")
-    if scoring is None and found.select_by == Training.select_by and "select_by" not in given:
-        scoring = "r2"
-    require_number_scoring("scoring", scoring or found.select_by)
-    return method.map, replace(found, select_by=scoring or found.select_by)
+    if isinstance(training, Training) and found.select_by == Training.select_by:
+        found = replace(found, select_by=first.select_by)  # its default is of classes
+    if scoring is not None:
+        require_number_scoring("scoring", scoring)
+        found = replace(found, select_by=scoring)
+    require_number_scoring("select_by", found.select_by)
+    return method.map, found
 
 
 def learn_map(
