@@ -17,7 +17,6 @@ from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.kernels import Linear
 from kernode.maps import FeatureMap
-from kernode.maps.base import width_of
 from kernode.maps.layers.mlp import initial_linear
 from kernode.metrics.scoring import number_score, require_number_scoring
 from kernode.models.fit import fit_candidates
@@ -43,9 +42,11 @@ class LearnedMap(KernelMethod):
 
     def initial(self, prepared: Any, draws: Draws, options: TensorOptions, classes: int = 1) -> Parameters:
         """Initial parameters, ``head.…`` besides the map's."""
-        weight, bias = initial_linear(width_of(self.map.unwrapped), 1, _HEAD, draws, options)
-        head = {"head.weight": weight.contiguous(), "head.bias": bias}
-        return super().initial(prepared, draws, options) | head
+        parameters = super().initial(prepared, draws, options)
+        with torch.no_grad():
+            width = self.represent(parameters, prepared).shape[-1]  # d: not every map says it
+        weight, bias = initial_linear(width, 1, _HEAD, draws, options)
+        return parameters | {"head.weight": weight.contiguous(), "head.bias": bias}
 
     def numbers(
         self, parameters: Parameters, prepared: Any, nodes: Tensor, dropout: Dropout | None = None
