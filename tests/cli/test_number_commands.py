@@ -235,6 +235,20 @@ def test_a_covariance_and_settings_of_the_process_reach_the_model(houses):
     assert (report["exact"], report["inducing"], report["known"]) == (False, 30, 58)
 
 
+def test_a_learned_map_and_its_settings_reach_the_model(houses):
+    settings = "--replicas 2 --scoring neg_mean_absolute_error --epochs 9 --set training.dropout=0.0"
+    feature_map = ("--set", "map=HopMLP(hidden=(8,), outputs=4)")
+    report = houses.kernode(f"{FIT} {settings} --json --with-graph -o m.safetensors", *feature_map).json
+    assert (report["task"], report["replicas"], report["epochs"]) == ("numbers", 2, 9)
+    model = kn.load_model("m.safetensors").model_
+    assert model.method.map == kn.maps.HopMLP(hidden=(8,), outputs=4)
+    assert (model.training.select_by, model.training.dropout) == ("neg_mean_absolute_error", 0.0)
+    assert "seeds 0-1" in houses.kernode(f"{FIT} {settings}", *feature_map).out
+    assert "--scoring" in houses.kernode(f"{FIT} --scoring r2").refusal
+    assert "scoring must be" in houses.kernode(f"{FIT} --scoring f1", *feature_map).refusal
+    assert "--threshold" in houses.kernode(f"{FIT} --threshold f1", *feature_map).refusal
+
+
 def test_a_covariance_is_refused_for_classes_and_links(houses, graph_file):
     kernel = ("--set", "kernel=FeatureCovariance(RBF())")
     fails(houses._command("fit", graph_file, *kernel), 2, "holds no numbers")

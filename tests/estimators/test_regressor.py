@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -20,7 +21,8 @@ from graphs import clustered_graph, graphs
 from kernode.io.node_split import random_split
 from kernode.kernels import RBF, FeatureCovariance, GraphCovariance, Linear, RegularizedLaplacian
 from kernode.tasks.numbers import process
-from kernode.tasks.numbers.process import posterior_of, process_inputs
+from kernode.tasks.numbers.learned import MapTask
+from kernode.tasks.numbers.process import LEARNED, posterior_of, process_inputs
 from refusals import refused
 
 PLAIN = clustered_graph(n=120)
@@ -358,6 +360,177 @@ def test_the_posterior_of_the_fit_is_not_computed_again(monkeypatch):
     monkeypatch.setattr(process, "between", None)
     monkeypatch.setattr("kernode.tasks.numbers.posterior.between", None)
     model.predict(TEST, return_std=True)
+
+
+# A learned map
+
+MAP = kn.maps.HopMLP(hidden=(16,), outputs=4, normalize_rows=False)
+BRIEF = {"map": MAP, "training": {"epochs": 30}}
+WITH_MAP = SIMPLE + LEARNED
+
+
+def sums_of_relus(n=600):
+    """A graph, and numbers that are means over two hops of what a hidden layer makes of the features."""
+    graph, random = clustered_graph(n=n), np.random.default_rng(0)
+    x = random.normal(size=(n, 8))
+    graph = kn.Graph(graph.adjacency, x, graph.labels)
+    a = graph.adjacency.toarray()
+    step = a / np.maximum(a.sum(axis=1, keepdims=True), 1)
+    y = step @ step @ np.maximum(x @ random.normal(size=(8, 3)), 0).sum(axis=1)
+    return graph, y, random.permutation(n)
+
+
+def test_a_map_learns_what_the_kernels_lack():
+    graph, y, nodes = sums_of_relus()
+    train, test = nodes[:400], nodes[400:]
+    plain = FeatureCovariance(Linear())
+    alone = regressor(kernel=plain).fit(train, y[train], graph=graph)
+    feature_map = kn.maps.HopMLP(hidden=(32,), outputs=8, normalize_rows=False)
+    model = regressor(kernel=plain + LEARNED, map=feature_map).fit(train, y[train], graph=graph)
+    assert model.score(test, y[test]) > alone.score(test, y[test]) + 0.1
+    low, high = model.predict_interval(test).T
+    assert 0.8 < ((low <= y[test]) & (y[test] <= high)).mean() < 0.98
+    assert model.history_["validation_r2"].shape == (200, 1)
+
+
+def test_hyperparameters_are_of_numbers_that_the_map_was_not_trained_on(monkeypatch):
+    seen = {}
+    begin, likelihood = MapTask.begin, process.fit_hyperparameters
+
+    def noted(task, *rest):
+        seen["task"] = task
+        return begin(task, *rest)
+
+    def noted_targets(covariance, own, targets):
+        seen["nodes"] = own.rows
+        return likelihood(covariance, own, targets)
+
+    monkeypatch.setattr(MapTask, "begin", noted)
+    monkeypatch.setattr(process, "fit_hyperparameters", noted_targets)
+    model = fitted(kernel=WITH_MAP, nodes=np.arange(100), y=Y[:100], **BRIEF)
+    task, held = seen["task"], model.model_.held[0]
+    assert (len(held), len(task.nodes), len(task.validation)) == (20, 48, 32)
+    assert set(seen["nodes"]) == set(task.validation)
+    parts = np.concatenate([held, task.nodes, task.validation])
+    assert np.array_equal(np.sort(parts), np.arange(100))
+
+
+@pytest.mark.parametrize("exact", [5000, 0])
+def test_the_learned_map_is_a_part_of_the_sum(exact):
+    model = fitted(kernel=None, exact=exact, **BRIEF)
+    assert model.model_.method.covariance.needs_map
+    for node in TEST[:5]:
+        why = model.explain(node, top=3)
+        assert "learned map" in why.parts
+        for added in (why.parts.values(), [*(one.value for one in why.known), why.rest]):
+            assert why.mean + sum(added) == pytest.approx(why.number, abs=1e-8 if exact else 1e-6)
+    assert np.linalg.eigvalsh(model.kernel_.gram()).min() > -1e-8
+
+
+def test_a_map_within_a_product_is_named():
+    near = GraphCovariance((RegularizedLaplacian(0.9),), unit=True)
+    learned = FeatureCovariance(RBF(gamma=0.5), columns="learned")
+    model = fitted(kernel=learned * near + near, **BRIEF)
+    assert set(model.explain(1).parts) == {"learned map and edges together", "edges"}
+
+
+def test_replicas_are_side_by_side():
+    one, two = (fitted(kernel=WITH_MAP, random_state=3, replicas=r, **BRIEF) for r in (1, 2))
+    assert two.seeds_ == (3, 4)
+    learned = two._on().inputs.learned
+    assert learned.shape == (120, 8)
+    assert learned.std(dim=0, correction=0).numpy() == pytest.approx(1)
+    assert torch.allclose(learned[:, :4], one._on().inputs.learned, atol=1e-8)
+    assert not torch.allclose(learned[:, :4], learned[:, 4:], atol=0.1)
+    assert all(len(value) == 2 for value in two.model_.parameters.values())
+    assert dict(two.model_.summary())["learned map"] == repr(MAP)
+
+
+@pytest.mark.parametrize("exact", [5000, 0])
+def test_a_learned_map_is_saved_and_has_the_same_bits(exact, tmp_path):
+    model = fitted(graph=NAMED, kernel=None, exact=exact, replicas=2, **BRIEF)
+    path = model.save(tmp_path / "m.safetensors", with_graph=True)
+    again = kn.load_model(path)
+    assert np.array_equal(again.predict(NAMES, return_std=True), model.predict(NAMES, return_std=True))
+    assert again.explain(NAMES[3]) == model.explain(NAMES[3])
+    assert again.save(tmp_path / "again.safetensors", with_graph=True).read_bytes() == path.read_bytes()
+    assert np.array_equal(again.history_["validation_r2"], model.history_["validation_r2"])
+    repeated = fitted(graph=NAMED, kernel=None, exact=exact, replicas=2, **BRIEF)
+    assert repeated.save(tmp_path / "repeated.safetensors", with_graph=True).read_bytes() == path.read_bytes()
+    if not exact:  # the kernel of edges was chosen
+        return
+    refit = clone(again).fit(TRAIN, Y[TRAIN], graph=NAMED)
+    assert np.array_equal(refit.predict(NAMES), model.predict(NAMES))
+
+
+def test_growth_and_changes_recompute_the_learned_map():
+    model = fitted(graph=NAMED, kernel=WITH_MAP, **BRIEF)
+    larger = model.extend(None, np.ones((1, 8)), [("new", NAMES[0]), ("new", NAMES[2])], names=["new"])
+    expected = expected_posterior(model, larger.graph_, model.model_.train[0], model.model_.targets[0])
+    assert np.array_equal(larger.predict(["new"]), unscaled(model, expected)[[120]])
+    before, after = (one._on().inputs.learned for one in (model, larger))
+    assert not torch.equal(before[0], after[0])
+    found = model.what_if(NAMES[1], features={0: 9.0})
+    assert found.before[0] != found.after[0]
+    more = model.add_labels(NAMES[TEST[:9]], Y[TEST[:9]])
+    assert more.model_.train.shape == (1, 69)
+    assert torch.equal(more._on().inputs.learned, before)
+
+
+def test_scoring_chooses_the_epoch():
+    by_error = fitted(kernel=WITH_MAP, scoring="neg_mean_absolute_error", **BRIEF)
+    history = by_error.history_["validation_neg_mean_absolute_error"]
+    assert by_error.model_.kept_epochs[0] == 1 + history[:, 0].argmax()
+    assert (history < 0).all()
+    assert by_error.model_.training.select_by == "neg_mean_absolute_error"
+    last = fitted(kernel=WITH_MAP, map=MAP, training=kn.Training(epochs=5, selection="last"))
+    assert last.model_.kept_epochs.tolist() == [5]
+
+
+def test_a_map_without_outputs_gets_a_width():
+    model = fitted(kernel=WITH_MAP, map=kn.maps.HopMLP(hidden=(8,)), training={"epochs": 3})
+    assert model._on().inputs.learned.shape == (120, 16)
+
+
+def test_a_map_need_not_say_its_width():
+    wide = kn.maps.ConcatMap((MAP, kn.maps.MLP(hidden=(8,), outputs=3)))
+    model = fitted(kernel=WITH_MAP, map=wide, training={"epochs": 3})
+    assert model._on().inputs.learned.shape == (120, 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "setting"),
+    [
+        ({"replicas": 2}, "no-effect", "replicas"),
+        ({"scoring": "r2"}, "no-effect", "scoring"),
+        ({"training": {"epochs": 3}}, "no-effect", "training"),
+        ({"kernel": SIMPLE, "map": MAP}, "no-effect", "map"),
+        ({"kernel": WITH_MAP}, "missing", "map"),
+        ({"map": "HopMLP"}, "setting", "map"),
+        ({"map": kn.maps.HopMLP}, "setting", "map"),
+        ({"map": kn.maps.NodeEmbedding(outputs=4)}, "unsupported", "map"),
+        ({"map": MAP, "replicas": 0}, "setting", "replicas"),
+        ({"map": MAP, "scoring": "accuracy"}, "setting", "scoring"),
+        ({"map": MAP, "scoring": "roc_auc"}, "setting", "scoring"),
+        ({"map": MAP, "scoring": "rand_score"}, "setting", "scoring"),
+        ({"map": MAP, "scoring": "R2"}, "setting", "scoring"),
+        ({"map": MAP, "training": {"select_by": "map"}}, "setting", "select_by"),
+        ({"map": MAP, "scoring": "r2", "training": {"selection": "last"}}, "no-effect", "scoring"),
+        ({"map": MAP, "training": {"precision": 64}}, "no-effect", "precision"),
+        ({"map": MAP, "training": kn.Training(threads=2)}, "no-effect", "threads"),
+        ({"map": MAP, "training": {"select_by": "accuracy"}}, "setting", "select_by"),
+        ({"map": MAP, "training": {"rate": 1}}, "unknown", "rate"),
+        ({"map": MAP, "training": 200}, "setting", "training"),
+    ],
+)
+def test_wrong_settings_of_a_map_are_refused(settings, code, setting):
+    with refused(code, setting=setting):
+        fitted(**({"kernel": None} | settings))
+
+
+def test_a_map_needs_some_numbers():
+    with refused("too-few", setting="map"):
+        fitted(kernel=None, nodes=TRAIN[:9], map=MAP)
 
 
 # Columns of tables, and a graph's own numbers

@@ -24,7 +24,7 @@ def fit(
     scoring: Annotated[
         str | None,
         option(
-            "What validation chooses by: accuracy, map, or a scorer of scikit-learn: average_precision, …"
+            "What validation chooses by: accuracy, map, or a scorer of scikit-learn: average_precision, r2, …"
         ),
     ] = None,
     threshold: Annotated[

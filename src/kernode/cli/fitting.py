@@ -130,7 +130,7 @@ def print_report(
     """Print figures, time, memory, the model's file, and the next command, if there is one."""
     r, seed = report["replicas"], report["seed"]
     runs = f"{r} replicas, seeds {seed}-{seed + r - 1}" if r > 1 else f"1 replica, seed {seed}"
-    if report.get("task") == "numbers":
+    if report.get("task") == "numbers" and r == 1:
         runs = f"seed {seed}"
     say(f"[bold]{escape(report['dataset'])}[/] · {escape(title)} · {runs}")
     for line in lines:

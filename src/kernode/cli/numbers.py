@@ -38,9 +38,11 @@ def regressor(
     from kernode.estimators.regressor import NodeKernelRegressor
 
     what = f"{target!r} holds numbers" if target else "numbers are predicted"
-    given = of_classes | {name: getattr(run, name) for name in ("epochs", "time_limit", "checkpoint")}
-    given |= {"resume": run.resume or None, "settings": graph.settings_file}
-    given |= {"replicas": run.replicas if (run.replicas or 1) > 1 else None}
+    learns = "" in graph.given.get("map", {})  # a map is named
+    of_map = {name: getattr(run, name) for name in ("epochs", "time_limit")}
+    of_map |= {"scoring": of_classes["scoring"], "replicas": run.replicas if run.replicas != 1 else None}
+    given = of_classes | {"checkpoint": run.checkpoint, "resume": run.resume or None}
+    given |= {"settings": graph.settings_file} | (dict.fromkeys(of_map) if learns else of_map)
     for name in (name for name, value in given.items() if value is not None):
         raise InputError(f"{what}, and this is for classes: leave it out.", "no-effect", setting=name)
     for part, settings in graph.given.items():
@@ -51,6 +53,11 @@ def regressor(
                 raise InputError(sentence, "no-effect", setting=name or part)
     changes = graph.method_changes()
     process = {name: changes[name] for name in _PROCESS if name in changes}
+    if learns:
+        training = {name: of_map[name] for name in ("epochs", "time_limit") if of_map[name] is not None}
+        training |= changes.get("training", {})
+        process |= {"map": changes["map"], "training": training or None, "scoring": of_map["scoring"]}
+        process |= {"replicas": run.replicas or 1}
     model = NodeKernelRegressor(
         changes.get("kernel"), **process, random_state=run.seed, threads=graph.part("run").threads
     )
@@ -67,8 +74,9 @@ def _has_effect(graph: FitGraphOptions, part: str, name: str, value: str) -> boo
     """Whether a setting of --set has an effect on numbers."""
     if part == "run":
         return name in _RUN and value in (_RUN[name] or (value,))
-    kernel = part == "kernel" and "" in graph.given[part]  # a covariance, and settings of it
-    return part == "table" or kernel or (part == "method" and name in _PROCESS)
+    own = part in ("kernel", "map") and "" in graph.given[part]  # a covariance or a map, and settings of it
+    own |= part == "training" and "" in graph.given.get("map", {})
+    return part == "table" or own or (part == "method" and name in _PROCESS)
 
 
 def number_report(model: NodeKernelRegressor) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import column_or_1d
 
-from kernode.compute.replicas import RandomState, seed_from, whole
+from kernode.compute.replicas import RandomState, seed_from, seeds_from, whole
 from kernode.compute.tensor_options import TensorOptions
 from kernode.errors import InputError, bad_setting
 from kernode.estimators.base import KernelEstimator
@@ -33,7 +33,9 @@ from kernode.io.node_split import split_nodes
 from kernode.io.tables import extend
 from kernode.io.tables.columns import with_target
 from kernode.kernels import Covariance
+from kernode.maps import FeatureMap
 from kernode.models.model import Report
+from kernode.tasks.numbers.learned import configured
 from kernode.tasks.numbers.model import (
     INTERVALS,
     Interval,
@@ -42,10 +44,11 @@ from kernode.tasks.numbers.model import (
     known_numbers,
     quantiles_of,
 )
-from kernode.tasks.numbers.process import DEFAULT, GaussianProcess
-from kernode.tasks.numbers.task import fit_numbers
-from kernode.training.callbacks import NotebookBar, Verbose
+from kernode.tasks.numbers.process import DEFAULT, LEARNED, GaussianProcess
+from kernode.tasks.numbers.task import UNTRAINED, fit_numbers
+from kernode.training.callbacks import NotebookBar, TimeLimit, Verbose
 from kernode.training.run import Run
+from kernode.training.settings import Training
 
 USUAL_SPLIT = "0.64/0.16/0.2"  # of a graph's own numbers
 
@@ -63,6 +66,10 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
     - ``exact``: up to how many known numbers the posterior is exact, on graphs of up to some 10,000 nodes.
       ``inducing``: beyond, how many nodes stand for all in terms with features (None: up to 2,000, by
       memory); terms of edges become one whose inverse is sparse. The log and ``model_.summary()`` say so.
+    - ``map``: a map to learn, such as ``kn.maps.HopMLP(hidden=(64,), outputs=16)``; its columns become two
+      more terms. It is trained on 60 % of the numbers; the other 40 % choose the epoch and hyperparameters.
+    - ``replicas``: of the map, with seeds S, S+1, …, side by side. ``scoring``: the scorer of scikit-learn
+      that chooses the epoch, "r2" if None. ``training``: a :class:`~kernode.Training`, or settings of it.
     - ``random_state``: which nodes these are, and which are held out for conformal intervals.
     - ``threads``, ``verbose``: as in :class:`NodeKernelClassifier`. It runs on the CPU, in float64.
 
@@ -87,6 +94,10 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         nodes: int = 800,
         inducing: int | None = None,
         exact: int = 5000,
+        map: FeatureMap | None = None,
+        replicas: int = 1,
+        scoring: str | None = None,
+        training: Training | Mapping[str, Any] | None = None,
         random_state: RandomState = 0,
         threads: int | None = None,
         verbose: int = 0,
@@ -95,6 +106,10 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         self.nodes = nodes
         self.inducing = inducing
         self.exact = exact
+        self.map: Any = map
+        self.replicas = replicas
+        self.scoring = scoring
+        self.training = training
         self.random_state = random_state
         self.threads = threads
         self.verbose = verbose
@@ -123,7 +138,7 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         if isinstance(X, str) and y is None:
             graph, X = with_target(require_graph(graph), X, "numbers"), None
         graph, held, tested, name = require_graph(graph), None, None, ""
-        run = self._run()
+        (process, training), run = self._learner(), self._run()
         if X is None:
             parts = split_numbers(graph, split, run.seeds)
             nodes = np.concatenate([parts.train, parts.validation])
@@ -133,16 +148,31 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             name = "" if isinstance(split, Split) else str(split or USUAL_SPLIT)
         else:
             nodes, numbers = self._known(graph, X, y, split)
-        on = fit_numbers(self.process(), graph, nodes, numbers, run, held, tested=tested, split=name)
+        on = fit_numbers(process, graph, nodes, numbers, run, held, training, tested=tested, split=name)
         return self._become(on)
 
     def process(self) -> GaussianProcess:
         """The Gaussian process that the parameters stand for."""
-        kernel = DEFAULT if self.kernel is None else self.kernel
+        return self._learner()[0]
+
+    def _learner(self) -> tuple[GaussianProcess, Training]:
+        """The Gaussian process, and the training of its map."""
+        kernel = (DEFAULT if self.map is None else DEFAULT + LEARNED) if self.kernel is None else self.kernel
         if not isinstance(kernel, Covariance):
             raise bad_setting("kernel", "a covariance such as kernode.kernels.FeatureCovariance(…)", kernel)
         inducing = None if self.inducing is None else whole("inducing", self.inducing, 2)
-        return GaussianProcess(kernel, whole("nodes", self.nodes, 2), inducing, whole("exact", self.exact, 0))
+        sizes = whole("nodes", self.nodes, 2), inducing, whole("exact", self.exact, 0)
+        replicas = whole("replicas", self.replicas, 1)
+        if self.map is None:
+            given = {"replicas": replicas > 1, "scoring": self.scoring is not None}
+            given |= {"training": self.training is not None}
+            for name in (name for name, is_given in given.items() if is_given):
+                sentence = f"{name} has no effect without a map to learn: leave it out, or give a map."
+                raise InputError(sentence, "no-effect", setting=name)
+            return GaussianProcess(kernel, *sizes), UNTRAINED
+        GaussianProcess(kernel, *sizes, self.map)  # is it a map?
+        learned, training = configured(self.map, self.scoring, self.training)
+        return GaussianProcess(kernel, *sizes, learned), training
 
     @property
     def has_unused_labels(self) -> bool:
@@ -189,8 +219,10 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
             callbacks = (Verbose(self.verbose),)
         elif NotebookBar.is_wanted():
             callbacks = (NotebookBar(),)
-        options = TensorOptions.of(64, "cpu")
-        return Run((seed_from(self.random_state),), options, callbacks, threads=self.threads)
+        if (limit := self._learner()[1].time_limit) is not None:
+            callbacks = (*callbacks, TimeLimit(limit))
+        seeds = seeds_from(seed_from(self.random_state), self.replicas)
+        return Run(seeds, TensorOptions.of(64, "cpu"), callbacks, threads=self.threads)
 
     def _become(self, on: NumbersOnGraph) -> Self:
         self._set_fitted(on.model, on)
@@ -210,7 +242,8 @@ class NodeKernelRegressor(RegressorMixin, KernelEstimator):
         process = model.method
         own = cls(
             process.covariance, nodes=process.nodes, inducing=process.inducing, exact=process.exact,
-            random_state=model.seeds[0],
+            map=process.map, replicas=len(model.seeds),
+            training=None if process.map is None else model.training, random_state=model.seeds[0],
         )  # fmt: skip
         return own._become(model.on(graph))
 
@@ -348,7 +381,7 @@ def split_numbers(graph: Graph, split: Any, seeds: Sequence[int]) -> Split:
     if not isinstance(split, Split):
         # By its numbers, whatever classes it has as well.
         alone = replace(graph, labels=np.full(graph.n_nodes, -1), class_names=())
-        (split,) = split_nodes(alone, split or USUAL_SPLIT, seeds)
+        (split,) = split_nodes(alone, split or USUAL_SPLIT, seeds[:1])
     for part in (split.train, split.validation, split.test):
         for node in np.setdiff1d(graph.find(positions(part)), known)[:1]:
             raise InputError(

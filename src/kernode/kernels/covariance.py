@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from kernode.compute.chunks import chunks
 from kernode.compute.stack import Parameters, under_prefix
-from kernode.config import Config, require_part, require_setting
+from kernode.config import LATER, Config, require_part, require_setting
 from kernode.hops.spectral import GraphKernel, spectral_columns, spectral_diagonals
 from kernode.kernels.base import BaseKernel
 
@@ -28,7 +28,7 @@ class NodeInputs:
     """What covariances compare nodes by: columns of features, and the graph.
 
     ``blocks``: x, P x, P² x, …, n × f each, with P = D⁻¹ A. ``groups``: which columns share a length scale.
-    ``adjacency``: S = D^-½ A D^-½.
+    ``adjacency``: S = D^-½ A D^-½. ``learned``: g of a map, standardised, n × d.
     """
 
     blocks: tuple[Tensor, ...]
@@ -36,6 +36,7 @@ class NodeInputs:
     adjacency: sparse.csr_array
     degrees: np.ndarray  # n, sums of weights
     diagonals: dict[GraphKernel, np.ndarray] = field(default_factory=dict)
+    learned: Tensor | None = None
 
     def with_diagonals(self, kernels: Sequence[GraphKernel]) -> NodeInputs:
         """Return the inputs with the diagonals of graph kernels."""
@@ -93,6 +94,11 @@ class Covariance(Config):
         """What it compares: features, edges, or both."""
         return "features"
 
+    @property
+    def needs_map(self) -> bool:
+        """Whether it compares nodes by a learned map."""
+        return False
+
     def graph_terms(self, path: str = "") -> Iterator[tuple[str, GraphCovariance]]:
         """The terms of edges within, by their paths."""
         yield from ()
@@ -110,23 +116,38 @@ class FeatureCovariance(Covariance):
 
     - ``kernel``: k, such as RBF(gamma=0.5) or Matern(). A dot product has no length scales.
     - ``hops``: H of x = (x, P x, …, P^H x). Columns that belong together have one length scale.
+    - ``columns``: "features", or "learned" for x = g of the map that a regressor has learned, with one ℓ.
     """
 
     kernel: BaseKernel
     hops: int = 0
+    columns: Literal["features", "learned"] = field(default="features", metadata=LATER)
 
     def __post_init__(self) -> None:
         require_part("kernel", self.kernel, BaseKernel, "kernode.kernels.RBF(gamma=0.5)")
         fixed = "a kernel without learned settings, such as kernode.kernels.RBF(gamma=0.5): length scales are"
         require_setting(not self.kernel.initial(1), "kernel", f"{fixed} learned here", self.kernel)
         require_setting(0 <= self.hops <= 2, "hops", "an integer from 0 to 2", self.hops)
+        fits = self.columns in ("features", "learned")
+        require_setting(fits, "columns", "'features' or 'learned'", self.columns)
+        require_setting(not (self.needs_map and self.hops), "hops", "0 on learned columns", self.hops)
+
+    @property
+    def about(self) -> str:
+        """Features, or the learned map."""
+        return "learned map" if self.needs_map else "features"
+
+    @property
+    def needs_map(self) -> bool:
+        """Whether its columns are learned."""
+        return self.columns == "learned"
 
     def initial(self, inputs: NodeInputs) -> Parameters:
         """Of a tenth of the variance; scales at which nodes are about one apart."""
         found = {"amplitude": torch.tensor(_START, dtype=torch.float64)}
         if not self.kernel.dot_product:
-            count = (self.hops + 1) * (max(inputs.groups) + 1)
-            width = (self.hops + 1) * len(inputs.groups)
+            blocks, groups = self._columns(inputs)
+            count, width = len(blocks) * (max(groups) + 1), len(blocks) * len(groups)
             found["scales"] = torch.full((count,), 0.5 * math.log(width), dtype=torch.float64)
         return found
 
@@ -142,12 +163,20 @@ class FeatureCovariance(Covariance):
 
     def _scaled(self, parameters: Parameters, inputs: NodeInputs, rows: np.ndarray) -> Tensor:
         """Embedded vectors: 1 × m × d."""
-        x = torch.cat([block[torch.from_numpy(rows)] for block in inputs.blocks[: self.hops + 1]], dim=1)
+        blocks, groups = self._columns(inputs)
+        x = torch.cat([block[torch.from_numpy(rows)] for block in blocks], dim=1)
         if self.kernel.dot_product:
             return self.kernel.embed(x[None] / math.sqrt(x.shape[1]))
-        step = max(inputs.groups) + 1
-        at = [group + hop * step for hop in range(self.hops + 1) for group in inputs.groups]
+        step = max(groups) + 1
+        at = [group + hop * step for hop in range(len(blocks)) for group in groups]
         return self.kernel.embed(x[None] * (-parameters["scales"][at]).exp())
+
+    def _columns(self, inputs: NodeInputs) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        """Blocks of columns, and which columns of each share a length scale."""
+        if not self.needs_map:
+            return inputs.blocks[: self.hops + 1], inputs.groups
+        assert inputs.learned is not None
+        return (inputs.learned,), (0,) * inputs.learned.shape[1]
 
 
 @dataclass(frozen=True)
@@ -216,9 +245,17 @@ class _Terms(Covariance):
 
     @property
     def about(self) -> str:
-        """Features, edges, or both."""
+        """Features, edges, the learned map, or several of them together."""
         kinds = {one.about for one in self.terms}
-        return kinds.pop() if len(kinds) == 1 else "features and edges together"
+        if len(kinds) == 1:
+            return kinds.pop()
+        each = [one for one in ("learned map", "features", "edges") if any(one in kind for kind in kinds)]
+        return f"{' and '.join(each)} together"
+
+    @property
+    def needs_map(self) -> bool:
+        """Whether one of the terms does."""
+        return any(one.needs_map for one in self.terms)
 
     def initial(self, inputs: NodeInputs) -> Parameters:
         """Those of all terms."""

@@ -25,13 +25,54 @@ def require_scoring(setting: str, name: Any) -> None:
             raise bad_setting(setting, names, name)
 
 
+def require_number_scoring(setting: str, name: Any) -> None:
+    """Raise unless a name is that of a scorer of scikit-learn's for numbers."""
+    from sklearn.metrics import get_scorer_names
+
+    truth = np.array([0.5, 1.25, 2.75, 3.5])  # no two the same, and none a class
+    if name not in get_scorer_names() or not number_score(name, truth, truth) > number_score(
+        name, truth, truth[::-1]
+    ):
+        names = "the name of a scorer of scikit-learn for numbers, such as 'r2' or 'neg_mean_absolute_error'"
+        raise bad_setting(setting, names, name)
+
+
+def number_score(name: str, truth: np.ndarray, predicted: np.ndarray) -> float:
+    """Return the score of predicted numbers by a scorer of scikit-learn's; NaN where it has none.
+
+    In percent where 1 is the best one, as R².
+
+    >>> number_score("r2", np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
+    50.0
+    """
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.metrics import get_scorer
+
+    class Answers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            return X
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = float(get_scorer(name)(Answers(), predicted, truth))
+    except (ValueError, TypeError, AttributeError):  # not about numbers, or not about these
+        return float("nan")
+    return 100 * found if in_percent(name) else found
+
+
+def in_percent(name: str) -> bool:
+    """Whether a figure is shown in percent: errors of numbers are in units of their own."""
+    return not name.startswith("neg_") and name != "max_error"
+
+
 def figure_name(name: str) -> str:
     """Return the name of a figure in texts.
 
     >>> figure_name("map"), figure_name("average_precision"), figure_name("roc_auc")
     ('mAP', 'average precision', 'ROC AUC')
     """
-    known = {"map": "mAP", "auc": "AUC", "roc_auc": "ROC AUC"}
+    known = {"map": "mAP", "auc": "AUC", "r2": "R²", "roc_auc": "ROC AUC"}
     return known.get(name, name.replace("_", " "))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernode.compute.replicas import whole
 from kernode.errors import InputError, MissingExtraError, warn
-from kernode.metrics.scoring import figure_name
+from kernode.metrics.scoring import figure_name, in_percent
 from kernode.progress import log_event
 
 if TYPE_CHECKING:
@@ -178,7 +178,8 @@ def describe_validation(values: dict[str, np.ndarray]) -> str:
         part, _, figure = key.partition("_")
         if part == "validation" and figure != "loss":
             name = "" if figure == "accuracy" else f"{figure_name(figure)} "
-            found.append(f"validation {name}{figures.mean():.1f} %")
+            shown = f"{figures.mean():.1f} %" if in_percent(figure) else f"{figures.mean():.4g}"
+            found.append(f"validation {name}{shown}")
     return ", ".join(found)
 
 

@@ -34,11 +34,11 @@ def learn_columns(graph: Graph) -> Parameters:
         many = np.ones(f, bool)
     found: dict[str, Any] = {"many": many}
     plain = _dense(x[:, ~many])
-    found |= {"center": plain.mean(axis=0), "spread": _spread(plain)}
+    found |= {"center": plain.mean(axis=0), "spread": spread_of(plain)}
     if many.any():
         words = bool(np.median(filled[many]) < _FILLED)
         if not words:
-            weights = 1 / _spread(_dense(x))
+            weights = 1 / spread_of(_dense(x))
         elif graph.encoding is None:
             weights = np.log((1 + n) / (1 + filled[many] * n)) + 1
         else:  # tables weight their texts themselves
@@ -58,7 +58,7 @@ def learn_columns(graph: Graph) -> Parameters:
             "middle": middle @ turn, "size": np.array([size]),
         }  # fmt: skip
     degrees = _degrees(graph)
-    found["degrees"] = np.array([degrees.mean(), _spread(degrees)])
+    found["degrees"] = np.array([degrees.mean(), spread_of(degrees)])
     return {f"columns.{name}": torch.from_numpy(np.asarray(value))[None] for name, value in found.items()}
 
 
@@ -94,7 +94,7 @@ def _weighted(x: Any, weights: np.ndarray, words: bool) -> Any:
     return unit_rows(sparse.csr_array(sparse.csr_array(x, dtype=np.float64) @ sparse.diags_array(weights)))
 
 
-def _spread(x: np.ndarray) -> np.ndarray:
+def spread_of(x: np.ndarray) -> np.ndarray:
     """Standard deviations of columns; 1 where all values are the same, up to the rounding of their mean."""
     spread = x.std(axis=0)
     return np.where(spread > 1e-12 * np.abs(x).max(axis=0, initial=0), spread, 1.0)

@@ -91,6 +91,8 @@ class NumberModel(Model):
         known = f"{self.train.shape[1]:,} nodes, {self.center:.4g} ± {self.spread:.4g}"
         exact = "exact" if self.inducing is None else f"by {self.inducing.shape[1]:,} inducing nodes"
         lines[2:2] = [(self.target_name or "numbers", known), ("posterior", exact)]
+        if self.method.map is not None:
+            lines.insert(4, ("learned map", repr(self.method.map)))
         return lines
 
 

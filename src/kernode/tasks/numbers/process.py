@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+import torch
 from scipy.sparse.csgraph import breadth_first_order
+from torch import Tensor
 
 from kernode.compute.stack import Parameters, under_prefix
-from kernode.config import Config, require_part, require_setting
+from kernode.compute.tensor_options import TensorOptions
+from kernode.config import LATER, Config, require_part, require_setting
+from kernode.errors import InputError
 from kernode.graph import Graph
 from kernode.hops.spectral import GraphDiffusion, GraphMatern, RegularizedLaplacian
 from kernode.kernels.base import BaseKernel
@@ -23,8 +27,10 @@ from kernode.kernels.covariance import (
 )
 from kernode.kernels.linear import Linear
 from kernode.kernels.rbf import RBF
+from kernode.maps import FeatureMap
+from kernode.maps.module import require_map
 from kernode.tasks.numbers.hyperparameters import fit_hyperparameters
-from kernode.tasks.numbers.inputs import COMPONENTS, learn_columns, node_inputs
+from kernode.tasks.numbers.inputs import COMPONENTS, learn_columns, node_inputs, spread_of
 from kernode.tasks.numbers.posterior import ExactPosterior, InducedPosterior, Posterior
 
 _COLUMNS = 512  # of graph kernels, computed at a time
@@ -59,6 +65,10 @@ DEFAULT = (
     + _features(RBF(gamma=0.5))
     * GraphCovariance((GraphDiffusion(8.0), GraphMatern(nu=2.0, length_scale=20.0)), unit=True)
 )
+# Added where a map is learned.
+LEARNED = FeatureCovariance(RBF(gamma=0.5), columns="learned") + FeatureCovariance(
+    Linear(), columns="learned"
+)
 
 
 @dataclass(frozen=True)
@@ -72,12 +82,14 @@ class GaussianProcess(Config):
     - ``inducing``: how many nodes stand for all in terms with features, where K is too large to be exact;
       None for up to 2,000, as memory allows.
     - ``exact``: up to how many targets K is exact, if memory allows.
+    - ``map``: what terms with learned columns compare nodes by, trained before the hyperparameters.
     """
 
     covariance: Covariance = DEFAULT
     nodes: int = 800
     inducing: int | None = None
     exact: int = 5000
+    map: FeatureMap | None = field(default=None, metadata=LATER)
 
     has_kernel: ClassVar[bool] = True
 
@@ -86,6 +98,21 @@ class GaussianProcess(Config):
         require_setting(self.nodes >= 2, "nodes", "at least 2", self.nodes)
         require_setting(self.inducing is None or self.inducing >= 2, "inducing", "at least 2", self.inducing)
         require_setting(self.exact >= 0, "exact", "at least 0", self.exact)
+        if self.map is None:
+            if self.covariance.needs_map:
+                sentence = "the covariance has a term of learned columns: give a map to learn."
+                raise InputError(sentence, "missing", setting="map")
+            return
+        require_map(self.map, "kernode.maps.HopMLP()")
+        if not self.map.learns or self.map.per_node or self.map.of_one_graph:
+            name = type(self.map).__name__
+            raise InputError(
+                f"map must learn what applies to any node, such as kernode.maps.HopMLP(). {name} does not.",
+                "unsupported", setting="map",
+            )  # fmt: skip
+        if not self.covariance.needs_map:
+            sentence = "map has no effect on this kernel: add a FeatureCovariance(…, columns='learned')."
+            raise InputError(sentence, "no-effect", setting="map")
 
     @property
     def title(self) -> str:
@@ -139,34 +166,45 @@ class Fitted:
 
 
 def fit_process(
-    process: GaussianProcess, graph: Graph, nodes: np.ndarray, targets: np.ndarray, seed: int, *, exact: bool
+    process: GaussianProcess,
+    graph: Graph,
+    nodes: np.ndarray,
+    targets: np.ndarray,
+    seed: int,
+    *,
+    exact: bool,
+    map_parameters: Parameters | None = None,
+    unseen: np.ndarray | None = None,
 ) -> Fitted:
-    """Fit columns and hyperparameters to some nodes with targets of mean 0 and variance 1."""
+    """Fit columns and hyperparameters to some nodes with targets of mean 0 and variance 1.
+
+    ``map_parameters``: of the map that was learned. ``unseen``: a mask of the nodes that it was not trained
+    on, whose targets alone say how much it is worth.
+    """
     columns, order = learn_columns(graph), np.random.default_rng(seed).permutation(len(nodes))
+    inducing = None if exact else nodes[order[: process.inducing_count(graph.n_nodes)]]
+    if unseen is not None:
+        order = order[unseen[order]]
+    nodes, targets = nodes[order], targets[order]
+    columns |= {} if process.map is None else learned_columns(process.map, map_parameters or {}, graph)
     inputs = process_inputs(process, columns, graph)
-    inducing, covariance = None, process.covariance
+    covariance = process.covariance
     if exact:
-        some = nodes[order[: process.nodes]]
+        some = nodes[: process.nodes]
         found, _ = fit_hyperparameters(
-            covariance, between(covariance, inputs, some, some), targets[order[: process.nodes]]
+            covariance, between(covariance, inputs, some, some), targets[: process.nodes]
         )
     else:
-        process, found = _fit_on_large(process, graph, inputs, nodes, targets, order)
-        inducing = nodes[order[: process.inducing_count(graph.n_nodes)]]
+        process, found = _fit_on_large(process, graph, inputs, nodes, targets)
     parameters = columns | {f"process.{name}": value[None] for name, value in found.items()}
     return Fitted(process, parameters, inputs, inducing)
 
 
 def _fit_on_large(
-    process: GaussianProcess,
-    graph: Graph,
-    inputs: NodeInputs,
-    nodes: np.ndarray,
-    targets: np.ndarray,
-    order: np.ndarray,
+    process: GaussianProcess, graph: Graph, inputs: NodeInputs, nodes: np.ndarray, targets: np.ndarray
 ) -> tuple[GaussianProcess, Parameters]:
     """Return the process with the kernel of edges that has the highest evidence, and hyperparameters."""
-    some = _near_and_far(graph, nodes, order, min(process.nodes, _LIKELIHOOD))
+    some = _near_and_far(graph, nodes, min(process.nodes, _LIKELIHOOD))
     covariance = process.covariance
     among = between(covariance, inputs, nodes[some], nodes[some], dtype=np.float32)
     tried = []
@@ -181,16 +219,16 @@ def _fit_on_large(
     return replace(process, covariance=best), found
 
 
-def _near_and_far(graph: Graph, nodes: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
-    """Places of nodes whose likelihood is computed: half at random, half in neighbourhoods of 100.
+def _near_and_far(graph: Graph, nodes: np.ndarray, count: int) -> np.ndarray:
+    """Places of nodes whose likelihood is computed: the first of a random list, and neighbourhoods of 100.
 
     Among some hundred random nodes of a large graph hardly two are near, so that edges would explain nothing.
     """
-    chosen = order[: count // 2].tolist()
+    chosen = list(range(min(count // 2, len(nodes))))
     place = np.full(graph.n_nodes, -1)
     place[nodes] = np.arange(len(nodes))
     place[nodes[chosen]] = -1
-    for start in nodes[order[count // 2 :]]:
+    for start in nodes[count // 2 :]:
         if len(chosen) >= min(count, len(nodes)):
             break
         around = breadth_first_order(graph.adjacency, start, directed=False, return_predecessors=False)
@@ -201,9 +239,28 @@ def _near_and_far(graph: Graph, nodes: np.ndarray, order: np.ndarray, count: int
     return np.array(chosen)
 
 
+@torch.no_grad()
+def _g(feature_map: FeatureMap, parameters: Parameters, graph: Graph) -> Tensor:
+    """g of every node, by each replica: r × n × d."""
+    return feature_map(parameters, feature_map.prepare(graph, TensorOptions.of(64, "cpu")))
+
+
+def learned_columns(feature_map: FeatureMap, parameters: Parameters, graph: Graph) -> Parameters:
+    """Return a map's parameters, and what standardises its columns."""
+    g = _g(feature_map, parameters, graph)
+    return {f"map.{name}": value for name, value in parameters.items()} | {
+        "learned.center": g.mean(dim=1),
+        "learned.spread": torch.from_numpy(np.stack([spread_of(one.numpy()) for one in g])),
+    }
+
+
 def process_inputs(process: GaussianProcess, columns: Parameters, graph: Graph) -> NodeInputs:
     """Return what the covariance compares the nodes of a graph by."""
     inputs = node_inputs({k: v for k, v in columns.items() if k.startswith("columns.")}, graph)
+    if process.map is not None:
+        g = _g(process.map, under_prefix(columns, "map."), graph)
+        g = (g - columns["learned.center"][:, None]) / columns["learned.spread"][:, None]
+        inputs = replace(inputs, learned=g.transpose(0, 1).reshape(graph.n_nodes, -1))
     kernels = {one for _, term in process.covariance.graph_terms() for one in term.kernels}
     return inputs.with_diagonals(sorted(kernels, key=repr))
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from kernode.compute.sharing import sharing
+from kernode.compute.stack import Parameters
 from kernode.compute.tensor_options import cpu_threads
 from kernode.errors import InputError, warn
 from kernode.graph import Graph
 from kernode.graph.share import require_whole
 from kernode.progress import log_event
+from kernode.tasks.numbers.learned import learn_map
 from kernode.tasks.numbers.model import NumberModel, NumbersOnGraph
 from kernode.tasks.numbers.process import GaussianProcess, fit_process
 from kernode.training.run import Run
@@ -23,6 +26,11 @@ _HELD = 0.2  # share of the known numbers that are held out, for intervals
 _FEWEST_HELD = 20  # fewer would say little about an interval
 
 
+def by_replica(parameters: Parameters, replicas: int) -> Parameters:
+    """Return parameters with an entry for each replica of the map; the process's are the same for all."""
+    return {name: value.expand(replicas, *value.shape[1:]).contiguous() for name, value in parameters.items()}
+
+
 def fit_numbers(
     process: GaussianProcess,
     graph: Graph,
@@ -30,14 +38,15 @@ def fit_numbers(
     targets: np.ndarray,
     run: Run,
     held: np.ndarray | None = None,
+    training: Training = UNTRAINED,
     **about: Any,
 ) -> NumbersOnGraph:
-    """Fit hyperparameters, then condition on all numbers.
+    """Learn the map, if there is one, fit hyperparameters, then condition on all numbers.
 
     ``held``: positions in ``nodes`` of those that have no part in the fit and calibrate intervals; None for a
-    random fifth.
+    random fifth. ``training``: of the map.
     """
-    started, (seed,) = time.perf_counter(), run.seeds
+    started, (seed, *_) = time.perf_counter(), run.seeds
     require_whole(graph, process.title)
     if len(nodes) < 3:
         raise InputError(
@@ -59,13 +68,21 @@ def fit_numbers(
         log_event("training", said, training="", graph=graph.name, train=len(nodes), threads=threads)
         standardized = (targets[used] - center) / spread
         exact = process.is_exact(graph.n_nodes, len(nodes))
-        known = fit_process(process, graph, nodes[used], standardized, seed, exact=exact)
+        learned: dict[str, Any] = {}
+        if process.map is not None:
+            own = nodes[used], standardized, run, (center, spread)
+            learned_map, trained, unseen = learn_map(process.map, training, graph, *own)
+            process = replace(process, map=learned_map)
+            learned = {"map_parameters": trained.parameters, "unseen": unseen}
+            about |= {"kept_epochs": trained.epochs, "history": trained.history}
+        known = fit_process(process, graph, nodes[used], standardized, seed, exact=exact, **learned)
         if not exact:
             sizes = f"{len(nodes):,} known numbers and {graph.n_nodes:,} nodes"
             how = "inducing nodes for features, conjugate gradients for edges"
             log_event("approximate", f"{sizes} are too many for an exact posterior: {how}")
         model = NumberModel(
-            method=known.process, training=UNTRAINED, parameters=known.parameters, seeds=(seed,),
+            method=known.process, training=training, seeds=run.seeds,
+            parameters=by_replica(known.parameters, run.replicas),
             precision=64, dataset=graph.name, fingerprint=graph.fingerprint, encoding=graph.encoding,
             train=nodes[None], targets=targets[None], held=nodes[held][None] if len(held) else None,
             inducing=None if known.inducing is None else known.inducing[None],
