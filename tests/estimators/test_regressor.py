@@ -493,7 +493,7 @@ def test_a_map_without_outputs_gets_a_width():
 
 
 def test_a_map_need_not_say_its_width():
-    wide = kn.maps.ConcatMap((MAP, kn.maps.MLP(hidden=(8,), outputs=3)))
+    wide = kn.maps.ConcatMap(MAP, kn.maps.DiffusedComponents(3))
     model = fitted(kernel=WITH_MAP, map=wide, training={"epochs": 3})
     assert model._on().inputs.learned.shape == (120, 7)
 
