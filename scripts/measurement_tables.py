@@ -335,19 +335,22 @@ def prediction_sets(rows: list[Record]) -> str:
     by: dict[tuple[str, str], dict[str, list[Record]]] = {}
     for row in sorted(rows, key=lambda one: (list(TITLES).index(one["dataset"]), one["split"] != "fastgcn")):
         by.setdefault((row["dataset"], row["split"]), {})[row["variant"]] = row["runs"]
-    lines = []
+    lines, ways = [], list(next(iter(by.values())))
     for (dataset, split), found in by.items():
         count = len(found["fast"])
         name = "FastGCN" if split == "fastgcn" else f"{count} random"
         low, high = np.mean([run["by_chance_95"] for run in found["fast"]], axis=0)
         cells = [f"{np.mean([run['accuracy'] for run in found['fast']]):.1f}", f"{low:.1f} to {high:.1f}"]
-        for runs in found.values():
+        for way in ways:
+            if (runs := found.get(way)) is None:
+                cells += ["–", "–"]
+                continue
             covered = [run["covered"] for run in runs]
             lowest = f", {min(covered):.1f}" * (count > 1)
             size = np.mean([run["mean_size"] for run in runs])
             cells += [f"{np.mean(covered):.1f}{lowest}", f"{size:.2f}"]
         lines.append([TITLES[dataset], name, *cells])
-    head = [part for way in next(iter(by.values())) for part in (f"{way}: cover, %", "classes")]
+    head = [part for way in ways for part in (f"{way}: cover, %", "classes")]
     return markdown(["", "splits", "accuracy of fast", "by chance", *head], lines)
 
 
