@@ -32,7 +32,7 @@ class ProgressBar(Callback):
         self.show_notes()
 
     def on_step(self, what: str, done: int, total: int) -> None:
-        """Show the notes, then a step of a computation that is no training."""
+        """Show the notes, then a step of a computation other than training."""
         self.show_notes()
         self._begin(total, what, step=True)(done, "")
 
